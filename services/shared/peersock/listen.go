@@ -1,0 +1,103 @@
+package peersock
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// pathMax is the shorter of the platforms' limits on socket paths, less the final zero.
+const pathMax = 103
+
+// Why a socket cannot be listened on.
+var (
+	ErrPathTooLong = errors.New("peersock: socket path is longer than 103 bytes; use a shorter runtime directory")
+	ErrInUse       = errors.New("peersock: another instance listens on this socket")
+	ErrNotPrivate  = errors.New("peersock: socket directory is not a private directory of this user")
+)
+
+// RuntimeDir returns the directory below which the audiences' socket directories
+// lie: XDG_RUNTIME_DIR/fairlead, or a private directory of this uid below /tmp.
+func RuntimeDir() string {
+	if d := os.Getenv("XDG_RUNTIME_DIR"); d != "" {
+		return filepath.Join(d, "fairlead")
+	}
+	return filepath.Join(os.TempDir(), fmt.Sprintf("fairlead-%d", os.Getuid()))
+}
+
+// Listen makes the directory private and then listens on a socket in it. The order
+// matters: a socket must not exist for a moment in a directory others can enter. A
+// socket left by a dead instance is replaced, one of a living instance is not.
+func Listen(dir, name string) (net.Listener, error) {
+	path := filepath.Join(dir, name)
+	if len(path) > pathMax {
+		return nil, ErrPathTooLong
+	}
+	if err := makePrivate(dir); err != nil {
+		return nil, err
+	}
+	lock, err := takeLock(path + ".lock")
+	if err != nil {
+		return nil, err
+	}
+	l, err := bind(path)
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return &owned{Listener: l, lock: lock}, nil
+}
+
+func makePrivate(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("making socket directory: %w", ErrNotPrivate)
+	}
+	st, err := os.Lstat(dir)
+	if err != nil || !st.IsDir() || !ownedByUs(st) {
+		return ErrNotPrivate
+	}
+	if err := os.Chmod(dir, 0o700); err != nil {
+		return fmt.Errorf("closing socket directory to others: %w", ErrNotPrivate)
+	}
+	return nil
+}
+
+func takeLock(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("opening socket lock: %w", err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return nil, errors.Join(ErrInUse, f.Close())
+	}
+	return f, nil
+}
+
+func bind(path string) (net.Listener, error) {
+	if st, err := os.Lstat(path); err == nil && st.Mode()&os.ModeSocket != 0 {
+		// We hold the lock, so whoever made this socket is gone.
+		if err := os.Remove(path); err != nil {
+			return nil, fmt.Errorf("removing a dead instance's socket: %w", err)
+		}
+	}
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("listening: %w", err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(fmt.Errorf("closing socket to others: %w", err), l.Close())
+	}
+	return l, nil
+}
+
+// owned keeps the lock for as long as the listener lives.
+type owned struct {
+	net.Listener
+	lock *os.File
+}
+
+// Close removes the socket and then lets go of the lock.
+func (o *owned) Close() error { return errors.Join(o.Listener.Close(), o.lock.Close()) }

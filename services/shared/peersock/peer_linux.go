@@ -1,0 +1,44 @@
+package peersock
+
+import (
+	"errors"
+	"net"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+func ownUID() uint32 { return uint32(os.Getuid()) }
+
+// readPeer asks the kernel who connected. The pidfd is taken first: from then on the
+// pid cannot be reused unnoticed. Kernels before 6.5 have none; the uid is the
+// boundary either way, the pid is only shown.
+func readPeer(u *net.UnixConn) (*watchedConn, error) {
+	raw, err := u.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	w := &watchedConn{Conn: u, pidfd: -1}
+	var cred *unix.Ucred
+	var credErr error
+	err = raw.Control(func(fd uintptr) {
+		if p, err := unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PEERPIDFD); err == nil {
+			w.pidfd = p
+		}
+		cred, credErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	})
+	if err = errors.Join(err, credErr); err != nil {
+		return nil, errors.Join(err, w.release())
+	}
+	w.peer = Peer{UID: cred.Uid, PID: cred.Pid}
+	return w, nil
+}
+
+func (w *watchedConn) release() error {
+	if w.pidfd < 0 {
+		return nil
+	}
+	fd := w.pidfd
+	w.pidfd = -1
+	return unix.Close(fd)
+}

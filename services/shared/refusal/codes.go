@@ -1,0 +1,109 @@
+package refusal
+
+import commonv1 "fairlead.dev/gen/fairlead/common/v1"
+
+// Every refusal code, under the name the code uses for it.
+const (
+	NoActiveFrame         = commonv1.RefusalCode_REFUSAL_CODE_NO_ACTIVE_FRAME
+	StaleFrame            = commonv1.RefusalCode_REFUSAL_CODE_STALE_FRAME
+	StaleEpoch            = commonv1.RefusalCode_REFUSAL_CODE_STALE_EPOCH
+	StaleGeneration       = commonv1.RefusalCode_REFUSAL_CODE_STALE_GENERATION
+	DuplicateAction       = commonv1.RefusalCode_REFUSAL_CODE_DUPLICATE_ACTION
+	RetiredAction         = commonv1.RefusalCode_REFUSAL_CODE_RETIRED_ACTION
+	ActionInProgress      = commonv1.RefusalCode_REFUSAL_CODE_ACTION_IN_PROGRESS
+	InvalidBinding        = commonv1.RefusalCode_REFUSAL_CODE_INVALID_BINDING
+	TargetMissing         = commonv1.RefusalCode_REFUSAL_CODE_TARGET_MISSING
+	TargetAmbiguous       = commonv1.RefusalCode_REFUSAL_CODE_TARGET_AMBIGUOUS
+	TargetChanged         = commonv1.RefusalCode_REFUSAL_CODE_TARGET_CHANGED
+	TargetMismatch        = commonv1.RefusalCode_REFUSAL_CODE_TARGET_MISMATCH
+	TargetOccluded        = commonv1.RefusalCode_REFUSAL_CODE_TARGET_OCCLUDED
+	TargetUnresponsive    = commonv1.RefusalCode_REFUSAL_CODE_TARGET_UNRESPONSIVE
+	WindowHidden          = commonv1.RefusalCode_REFUSAL_CODE_WINDOW_HIDDEN
+	PageTargetChanged     = commonv1.RefusalCode_REFUSAL_CODE_PAGE_TARGET_CHANGED
+	InvalidCoordinate     = commonv1.RefusalCode_REFUSAL_CODE_INVALID_COORDINATE
+	NoPicture             = commonv1.RefusalCode_REFUSAL_CODE_NO_PICTURE
+	AmbiguousKey          = commonv1.RefusalCode_REFUSAL_CODE_AMBIGUOUS_KEY
+	WithheldValueReplayed = commonv1.RefusalCode_REFUSAL_CODE_WITHHELD_VALUE_REPLAYED
+	RepeatedFailure       = commonv1.RefusalCode_REFUSAL_CODE_REPEATED_FAILURE
+	SessionUnknown        = commonv1.RefusalCode_REFUSAL_CODE_SESSION_UNKNOWN
+	ReobserveRequired     = commonv1.RefusalCode_REFUSAL_CODE_REOBSERVE_REQUIRED
+	UserIntervened        = commonv1.RefusalCode_REFUSAL_CODE_USER_INTERVENED
+	ScreenLocked          = commonv1.RefusalCode_REFUSAL_CODE_SCREEN_LOCKED
+	Paused                = commonv1.RefusalCode_REFUSAL_CODE_PAUSED
+	BlockedURL            = commonv1.RefusalCode_REFUSAL_CODE_BLOCKED_URL
+	UserStopped           = commonv1.RefusalCode_REFUSAL_CODE_USER_STOPPED
+	TurnEnded             = commonv1.RefusalCode_REFUSAL_CODE_TURN_ENDED
+	Busy                  = commonv1.RefusalCode_REFUSAL_CODE_BUSY
+	LeaseRequired         = commonv1.RefusalCode_REFUSAL_CODE_LEASE_REQUIRED
+	ApprovalRequired      = commonv1.RefusalCode_REFUSAL_CODE_APPROVAL_REQUIRED
+	ApprovalDenied        = commonv1.RefusalCode_REFUSAL_CODE_APPROVAL_DENIED
+	ApprovalExpired       = commonv1.RefusalCode_REFUSAL_CODE_APPROVAL_EXPIRED
+	PolicyForbidden       = commonv1.RefusalCode_REFUSAL_CODE_POLICY_FORBIDDEN
+	BudgetExhausted       = commonv1.RefusalCode_REFUSAL_CODE_BUDGET_EXHAUSTED
+	SensitiveTarget       = commonv1.RefusalCode_REFUSAL_CODE_SENSITIVE_TARGET
+	SecureField           = commonv1.RefusalCode_REFUSAL_CODE_SECURE_FIELD
+	ConsentRequired       = commonv1.RefusalCode_REFUSAL_CODE_CONSENT_REQUIRED
+	VisionUnsupported     = commonv1.RefusalCode_REFUSAL_CODE_VISION_UNSUPPORTED
+	KeyboardNotOwned      = commonv1.RefusalCode_REFUSAL_CODE_KEYBOARD_NOT_OWNED
+	UnsupportedAction     = commonv1.RefusalCode_REFUSAL_CODE_UNSUPPORTED_ACTION
+	NoPermittedRoute      = commonv1.RefusalCode_REFUSAL_CODE_NO_PERMITTED_ROUTE
+	PermissionMissing     = commonv1.RefusalCode_REFUSAL_CODE_PERMISSION_MISSING
+	BackgroundUnavailable = commonv1.RefusalCode_REFUSAL_CODE_BACKGROUND_UNAVAILABLE
+	SeatUnavailable       = commonv1.RefusalCode_REFUSAL_CODE_SEAT_UNAVAILABLE
+	DispatchRefused       = commonv1.RefusalCode_REFUSAL_CODE_DISPATCH_REFUSED
+	CaptureFailed         = commonv1.RefusalCode_REFUSAL_CODE_CAPTURE_FAILED
+	PictureTooLarge       = commonv1.RefusalCode_REFUSAL_CODE_PICTURE_TOO_LARGE
+	OutcomeUnknown        = commonv1.RefusalCode_REFUSAL_CODE_OUTCOME_UNKNOWN
+	Aborted               = commonv1.RefusalCode_REFUSAL_CODE_ABORTED
+	Timeout               = commonv1.RefusalCode_REFUSAL_CODE_TIMEOUT
+	ServiceUnavailable    = commonv1.RefusalCode_REFUSAL_CODE_SERVICE_UNAVAILABLE
+	ServiceMismatch       = commonv1.RefusalCode_REFUSAL_CODE_SERVICE_MISMATCH
+)
+
+// Every executor answer, under the name the code uses for it.
+const (
+	AnswerSnapshotUnknown       = commonv1.ExecutorCode_EXECUTOR_CODE_SNAPSHOT_UNKNOWN
+	AnswerSnapshotExpired       = commonv1.ExecutorCode_EXECUTOR_CODE_SNAPSHOT_EXPIRED
+	AnswerSnapshotEvicted       = commonv1.ExecutorCode_EXECUTOR_CODE_SNAPSHOT_EVICTED
+	AnswerSnapshotSpent         = commonv1.ExecutorCode_EXECUTOR_CODE_SNAPSHOT_SPENT
+	AnswerSnapshotSuperseded    = commonv1.ExecutorCode_EXECUTOR_CODE_SNAPSHOT_SUPERSEDED
+	AnswerElementUnknown        = commonv1.ExecutorCode_EXECUTOR_CODE_ELEMENT_UNKNOWN
+	AnswerElementDigestMismatch = commonv1.ExecutorCode_EXECUTOR_CODE_ELEMENT_DIGEST_MISMATCH
+	AnswerElementChanged        = commonv1.ExecutorCode_EXECUTOR_CODE_ELEMENT_CHANGED
+	AnswerElementReleased       = commonv1.ExecutorCode_EXECUTOR_CODE_ELEMENT_RELEASED
+	AnswerElementAmbiguous      = commonv1.ExecutorCode_EXECUTOR_CODE_ELEMENT_AMBIGUOUS
+	AnswerElementDisabled       = commonv1.ExecutorCode_EXECUTOR_CODE_ELEMENT_DISABLED
+	AnswerElementNotActionable  = commonv1.ExecutorCode_EXECUTOR_CODE_ELEMENT_NOT_ACTIONABLE
+	AnswerElementSecure         = commonv1.ExecutorCode_EXECUTOR_CODE_ELEMENT_SECURE
+	AnswerWindowGone            = commonv1.ExecutorCode_EXECUTOR_CODE_WINDOW_GONE
+	AnswerWindowChanged         = commonv1.ExecutorCode_EXECUTOR_CODE_WINDOW_CHANGED
+	AnswerWindowOccluded        = commonv1.ExecutorCode_EXECUTOR_CODE_WINDOW_OCCLUDED
+	AnswerWindowHidden          = commonv1.ExecutorCode_EXECUTOR_CODE_WINDOW_HIDDEN
+	AnswerSurfaceNotInFrame     = commonv1.ExecutorCode_EXECUTOR_CODE_SURFACE_NOT_IN_FRAME
+	AnswerProcessReplaced       = commonv1.ExecutorCode_EXECUTOR_CODE_PROCESS_REPLACED
+	AnswerFocusChanged          = commonv1.ExecutorCode_EXECUTOR_CODE_FOCUS_CHANGED
+	AnswerPageChanged           = commonv1.ExecutorCode_EXECUTOR_CODE_PAGE_CHANGED
+	AnswerAppNotFound           = commonv1.ExecutorCode_EXECUTOR_CODE_APP_NOT_FOUND
+	AnswerResolutionChanged     = commonv1.ExecutorCode_EXECUTOR_CODE_RESOLUTION_CHANGED
+	AnswerInvalidPoint          = commonv1.ExecutorCode_EXECUTOR_CODE_INVALID_POINT
+	AnswerPermissionMissing     = commonv1.ExecutorCode_EXECUTOR_CODE_PERMISSION_MISSING
+	AnswerPermitMissing         = commonv1.ExecutorCode_EXECUTOR_CODE_PERMIT_MISSING
+	AnswerPermitInvalid         = commonv1.ExecutorCode_EXECUTOR_CODE_PERMIT_INVALID
+	AnswerPermitExpired         = commonv1.ExecutorCode_EXECUTOR_CODE_PERMIT_EXPIRED
+	AnswerPermitSpent           = commonv1.ExecutorCode_EXECUTOR_CODE_PERMIT_SPENT
+	AnswerPermitMismatch        = commonv1.ExecutorCode_EXECUTOR_CODE_PERMIT_MISMATCH
+	AnswerScreenLocked          = commonv1.ExecutorCode_EXECUTOR_CODE_SCREEN_LOCKED
+	AnswerPhysicalInputActive   = commonv1.ExecutorCode_EXECUTOR_CODE_PHYSICAL_INPUT_ACTIVE
+	AnswerTargetUnresponsive    = commonv1.ExecutorCode_EXECUTOR_CODE_TARGET_UNRESPONSIVE
+	AnswerCaptureFailed         = commonv1.ExecutorCode_EXECUTOR_CODE_CAPTURE_FAILED
+	AnswerResponseTooLarge      = commonv1.ExecutorCode_EXECUTOR_CODE_RESPONSE_TOO_LARGE
+	AnswerNotSupported          = commonv1.ExecutorCode_EXECUTOR_CODE_NOT_SUPPORTED
+	AnswerDispatchRefused       = commonv1.ExecutorCode_EXECUTOR_CODE_DISPATCH_REFUSED
+	AnswerNoPermittedRoute      = commonv1.ExecutorCode_EXECUTOR_CODE_NO_PERMITTED_ROUTE
+	AnswerTimeout               = commonv1.ExecutorCode_EXECUTOR_CODE_TIMEOUT
+	AnswerAborted               = commonv1.ExecutorCode_EXECUTOR_CODE_ABORTED
+	AnswerOutcomeUnknown        = commonv1.ExecutorCode_EXECUTOR_CODE_OUTCOME_UNKNOWN
+	AnswerSessionUnknown        = commonv1.ExecutorCode_EXECUTOR_CODE_SESSION_UNKNOWN
+	AnswerHalted                = commonv1.ExecutorCode_EXECUTOR_CODE_HALTED
+	AnswerUnavailable           = commonv1.ExecutorCode_EXECUTOR_CODE_UNAVAILABLE
+)
