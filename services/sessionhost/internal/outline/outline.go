@@ -1,0 +1,122 @@
+// Package outline writes the text the agent reads: one line per element, indented by
+// depth. Everything an application said stands in quotes with controls escaped, so
+// that it cannot imitate structure (C10.8). What is cut says so (C0.10).
+package outline
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Bounds of the text.
+const (
+	// TextMax is the longest outline in bytes.
+	TextMax = 48_000
+	// shownMax is how many characters of a name or value are shown.
+	shownMax = 256
+)
+
+// Line is one element.
+type Line struct {
+	ID      uint32
+	Depth   uint32
+	Role    string
+	Name    string
+	Value   string
+	Facts   []string // states worth saying, in words of ours
+	Actions []string // actions beyond press
+}
+
+// Head is the first line: which window this is.
+type Head struct {
+	Title, App string
+	Notes      []string // sentences of ours
+}
+
+// Write returns the outline and how many elements did not fit.
+func Write(h Head, lines []Line) (text string, cut int) {
+	var b strings.Builder
+	b.Grow(64 * (len(lines) + 2))
+	b.WriteString("window ")
+	b.WriteString(quote(h.Title))
+	b.WriteString(" of ")
+	b.WriteString(quote(h.App))
+	b.WriteByte('\n')
+	for _, n := range h.Notes {
+		b.WriteString("note: ")
+		b.WriteString(n)
+		b.WriteByte('\n')
+	}
+	for i, l := range lines {
+		start := b.Len()
+		writeLine(&b, l)
+		if b.Len() > TextMax {
+			cut = len(lines) - i
+			return b.String()[:start] + "note: " + strconv.Itoa(cut) +
+				" more elements exist but are not listed\n", cut
+		}
+	}
+	return b.String(), 0
+}
+
+func writeLine(b *strings.Builder, l Line) {
+	for range l.Depth {
+		b.WriteString("  ")
+	}
+	b.WriteByte('[')
+	b.WriteString(strconv.FormatUint(uint64(l.ID), 10))
+	b.WriteString("] ")
+	b.WriteString(l.Role)
+	if l.Name != "" {
+		b.WriteByte(' ')
+		b.WriteString(quote(l.Name))
+	}
+	if l.Value != "" && l.Value != l.Name {
+		b.WriteString(" = ")
+		b.WriteString(quote(l.Value))
+	}
+	list(b, " (", l.Facts, ")")
+	list(b, " {", l.Actions, "}")
+	b.WriteByte('\n')
+}
+
+func list(b *strings.Builder, open string, words []string, end string) {
+	if len(words) == 0 {
+		return
+	}
+	b.WriteString(open)
+	for i, w := range words {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(w)
+	}
+	b.WriteString(end)
+}
+
+// quote puts application text in quotes on one line. Text that is too long ends in a
+// visible mark outside the quotes.
+func quote(s string) string {
+	mark := ""
+	if n := utf8.RuneCountInString(s); n > shownMax {
+		s = string([]rune(s)[:shownMax])
+		mark = "+" + strconv.Itoa(n-shownMax)
+	}
+	if plain(s) {
+		return `"` + s + `"` + mark
+	}
+	return strconv.Quote(s) + mark
+}
+
+// plain reports whether s needs no escaping. Bidirectional controls and other format
+// characters are not graphic and are escaped: they could reorder what is read.
+func plain(s string) bool {
+	for _, r := range s {
+		if r == '"' || r == '\\' || r == utf8.RuneError || !unicode.IsPrint(r) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,241 @@
+package sessionhost
+
+import (
+	"context"
+
+	commonv1 "fairlead.dev/gen/fairlead/common/v1"
+	hostv1 "fairlead.dev/gen/fairlead/host/v1"
+	policyv1 "fairlead.dev/gen/fairlead/policy/v1"
+	machine "fairlead.dev/services/sessionhost/internal/session"
+	"fairlead.dev/services/shared/ident"
+	"fairlead.dev/services/shared/peersock"
+	"fairlead.dev/services/shared/refusal"
+)
+
+// OpenSession opens a session for the uid the kernel names.
+func (h *Host) OpenSession(
+	ctx context.Context, req *hostv1.OpenSessionRequest,
+) (*hostv1.OpenSessionResponse, error) {
+	resp := &hostv1.OpenSessionResponse{}
+	s, unknown, err := h.openSession(ctx, req)
+	if err == nil {
+		resp.SessionId, resp.SessionSecret, resp.UnknownActs = string(s.id), s.secret[:], unknown
+	}
+	resp.Fence = h.fenceOf(s)
+	resp.Refusal, err = told(err)
+	return resp, err
+}
+
+func (h *Host) openSession(ctx context.Context, req *hostv1.OpenSessionRequest) (*session, uint32, error) {
+	peer, err := peersock.FromContext(ctx)
+	if err != nil {
+		return nil, 0, refusal.Unauthenticated("the caller cannot be identified")
+	}
+	if g := req.GetFence().GetHost(); g != 0 && g != uint64(h.cfg.Generation) {
+		return nil, 0, refusal.New(refusal.StaleGeneration)
+	}
+	p, _, err := h.links()
+	if err != nil {
+		return nil, 0, err
+	}
+	h.mu.Lock()
+	if len(h.sessions) >= sessionsMax {
+		h.mu.Unlock()
+		return nil, 0, refusal.New(refusal.Busy)
+	}
+	s := newSession(h, peer.UID)
+	s.client = &policyv1.BeginSessionRequest{
+		ClientName: req.GetClientName(), Vision: req.GetVision(),
+		RemotePictures: req.GetPictureDestination() == hostv1.PictureDestination_PICTURE_DESTINATION_REMOTE_MODEL,
+	}
+	h.sessions[s.id] = s
+	h.mu.Unlock()
+	unknown, err := p.BeginSession(ctx, s.declaration())
+	if err == nil {
+		err = s.do(func(st *state) { st.policy = p.Generation() })
+	}
+	if err != nil {
+		h.endSession(s, hostv1.ReleaseReason_RELEASE_REASON_SESSION_CLEARED, hostv1.EndCause_END_CAUSE_FAILURE)
+		return nil, 0, err
+	}
+	return s, unknown, nil
+}
+
+// BeginTurn starts a turn. The agent cannot restart what the user stopped (C4.3).
+func (h *Host) BeginTurn(ctx context.Context, req *hostv1.BeginTurnRequest) (*hostv1.BeginTurnResponse, error) {
+	turn, s, err := admitted(ctx, h, req, h.beginTurn)
+	resp := &hostv1.BeginTurnResponse{Fence: h.fenceOf(s)}
+	if err == nil {
+		resp.TurnId = string(turn)
+	}
+	resp.Refusal, err = told(err)
+	return resp, err
+}
+
+func (h *Host) beginTurn(_ context.Context, c *call, _ *hostv1.BeginTurnRequest) (ident.TurnID, error) {
+	turn, over := ident.TurnID(ident.New("t")), false
+	err := c.do(func(st *state) error {
+		switch {
+		case st.machine.Holds.Has(machine.BlockedURL):
+			return refusal.New(refusal.BlockedURL)
+		case st.machine.Holds.Has(machine.HeldStopped):
+			return refusal.New(refusal.UserStopped)
+		}
+		over = st.turn != ""
+		st.machine = machine.Step(st.machine, machine.BeginTurn)
+		st.turn = turn
+		c.s.drop(st)
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	if over {
+		h.endLeases(c.s)
+	}
+	h.background(func() { h.recordFact(c.s, policyv1.SessionEventKind_SESSION_EVENT_KIND_TURN_BEGUN) })
+	return turn, nil
+}
+
+// endLeases ends a session's leases: they do not outlive the turn (C10.2).
+func (h *Host) endLeases(s *session) {
+	h.mu.Lock()
+	p := h.policy
+	h.mu.Unlock()
+	if p == nil {
+		return // leases ended with their policy generation
+	}
+	if _, err := p.Revoke(context.Background(), s.id, ""); err != nil {
+		h.cfg.Log.Warn("leases could not be revoked at the end of a turn")
+	}
+}
+
+// Acquire asks policy for a lease.
+func (h *Host) Acquire(ctx context.Context, req *hostv1.AcquireRequest) (*hostv1.AcquireResponse, error) {
+	got, s, err := admitted(ctx, h, req, h.acquire)
+	resp := &hostv1.AcquireResponse{Fence: h.fenceOf(s), PendingApprovalId: got.GetPendingApprovalId()}
+	if err == nil {
+		resp.Lease = got.GetLease()
+	}
+	resp.Refusal, err = told(err)
+	return resp, err
+}
+
+func (h *Host) acquire(
+	ctx context.Context, c *call, req *hostv1.AcquireRequest,
+) (*policyv1.AcquireResponse, error) {
+	t, err := c.observeTicket()
+	if err != nil {
+		return nil, err
+	}
+	p, _, err := c.s.policyLink(ctx)
+	if err != nil {
+		return nil, c.failed(err)
+	}
+	got, err := p.Acquire(ctx, &policyv1.AcquireRequest{
+		SessionId: string(c.s.id), Class: req.GetClass(), Target: req.GetTarget(),
+	})
+	if err != nil {
+		return got, c.failed(err)
+	}
+	if err := c.still(ctx, t); err != nil {
+		// What was given while the session lost its authority is given back.
+		_, _ = p.Revoke(ctx, c.s.id, ident.LeaseID(got.GetLease().GetLeaseId()))
+		return nil, err
+	}
+	return got, nil
+}
+
+// GetSession shows a session's state. It is allowed under every hold and never fenced.
+func (h *Host) GetSession(ctx context.Context, req *hostv1.GetSessionRequest) (*hostv1.GetSessionResponse, error) {
+	resp := &hostv1.GetSessionResponse{}
+	s, err := h.authenticate(ctx, req)
+	if err == nil {
+		err = s.do(func(st *state) { s.show(st, resp) })
+	}
+	if err == nil {
+		h.mu.Lock()
+		p := h.policy
+		h.mu.Unlock()
+		if p != nil {
+			// Without policy there are no leases to show.
+			resp.Leases, _ = p.Leases(ctx, s.id)
+		}
+	}
+	resp.Fence = h.fenceOf(s)
+	resp.Refusal, err = told(err)
+	return resp, err
+}
+
+func (s *session) show(st *state, resp *hostv1.GetSessionResponse) {
+	resp.TurnId = string(st.turn)
+	resp.Base = baseToWire[st.machine.Base]
+	for i := range 5 {
+		if st.machine.Holds.Has(1 << i) {
+			resp.Holds = append(resp.Holds, hostv1.Hold(i+1))
+		}
+	}
+	if f := st.frames.Current(); f != nil {
+		resp.Frame = frameToWire(f.Frame)
+	}
+	resp.Waiting = uint32(len(s.inbox))
+}
+
+// Release gives up one lease. It never looks at the fence.
+func (h *Host) Release(ctx context.Context, req *hostv1.ReleaseRequest) (*hostv1.ReleaseResponse, error) {
+	resp := &hostv1.ReleaseResponse{}
+	s, err := h.authenticate(ctx, req)
+	if err == nil {
+		h.mu.Lock()
+		p := h.policy
+		h.mu.Unlock()
+		if p != nil {
+			var n uint32
+			n, err = p.Revoke(ctx, s.id, ident.LeaseID(req.GetLeaseId()))
+			resp.Released = n > 0
+			s.signal(signalLeaseEnded)
+		}
+	}
+	resp.Fence = h.fenceOf(s)
+	resp.Refusal, err = told(err)
+	return resp, err
+}
+
+// EndTurn ends the running turn. It never looks at the fence.
+func (h *Host) EndTurn(ctx context.Context, req *hostv1.EndTurnRequest) (*hostv1.EndTurnResponse, error) {
+	resp := &hostv1.EndTurnResponse{}
+	s, err := h.authenticate(ctx, req)
+	if err == nil {
+		err = s.do(func(st *state) {
+			if st.turn != ident.TurnID(req.GetTurnId()) {
+				return
+			}
+			before := st.machine.Revision
+			st.machine = machine.Step(st.machine, machine.EndTurn)
+			if resp.Ended = st.machine.Revision != before; resp.GetEnded() {
+				s.cancelInflight(st)
+				s.drop(st)
+			}
+		})
+	}
+	if resp.GetEnded() {
+		h.endLeases(s)
+		h.background(func() { h.recordFact(s, policyv1.SessionEventKind_SESSION_EVENT_KIND_TURN_ENDED) })
+	}
+	resp.Fence = h.fenceOf(s)
+	resp.Refusal, err = told(err)
+	return resp, err
+}
+
+// EndSession ends the session. It never looks at the fence.
+func (h *Host) EndSession(ctx context.Context, req *hostv1.EndSessionRequest) (*hostv1.EndSessionResponse, error) {
+	s, err := h.authenticate(ctx, req)
+	if err == nil {
+		h.endSession(s, hostv1.ReleaseReason_RELEASE_REASON_SESSION_CLEARED, hostv1.EndCause_END_CAUSE_SESSION_END)
+	}
+	resp := &hostv1.EndSessionResponse{Fence: h.fence(0)}
+	var r *commonv1.Refusal
+	r, err = told(err)
+	resp.Refusal = r
+	return resp, err
+}

@@ -1,0 +1,321 @@
+package sessionhost
+
+import (
+	"context"
+	"time"
+
+	commonv1 "fairlead.dev/gen/fairlead/common/v1"
+	executorv1 "fairlead.dev/gen/fairlead/executor/v1"
+	hostv1 "fairlead.dev/gen/fairlead/host/v1"
+	policyv1 "fairlead.dev/gen/fairlead/policy/v1"
+	"fairlead.dev/services/sessionhost/internal/executorlink"
+	"fairlead.dev/services/sessionhost/internal/policylink"
+	machine "fairlead.dev/services/sessionhost/internal/session"
+	"fairlead.dev/services/shared/ident"
+	"fairlead.dev/services/shared/permit"
+	"fairlead.dev/services/shared/refusal"
+)
+
+// permitLife is how long a read permit is used again; policy lets it live longer.
+const permitLife = 10 * time.Second
+
+// scope is what a read permit is about. The zero window is the desk.
+type scope struct {
+	class  commonv1.LeaseClass
+	window ident.Window
+}
+
+// readPermit is a read permit in hand.
+type readPermit struct {
+	permit   *commonv1.Permit
+	executor ident.Generation
+	until    time.Duration // boot clock
+}
+
+// wanted is how a frame was asked for; the observation after an act follows it.
+type wanted struct {
+	limits *executorv1.TreeLimits
+	render commonv1.Render
+}
+
+// observe reads one window and registers the frame. The session's ticket is checked
+// when its turn comes and again when the read returns: a result that arrives after a
+// stop is discarded (C2.6).
+func (h *Host) observe(ctx context.Context, c *call, req *hostv1.ObserveRequest) (*commonv1.Observation, error) {
+	t, err := c.observeTicket()
+	if err != nil {
+		return nil, err
+	}
+	p, e, err := c.s.policyLink(ctx)
+	if err != nil {
+		return nil, c.failed(err)
+	}
+	if err := c.s.ensureBegun(ctx, e); err != nil {
+		return nil, c.failed(err)
+	}
+	w, err := c.resolveWindow(ctx, p, e, req)
+	if err != nil {
+		return nil, c.failed(err)
+	}
+	order, absence, err := c.snapshotOrder(ctx, p, e, w, req)
+	if err != nil {
+		return nil, c.failed(err)
+	}
+	snap, err := e.Snapshot(ctx, order)
+	if err != nil {
+		return nil, c.failed(err)
+	}
+	seen, err := readSnapshot(snap)
+	if err != nil {
+		e.Violated()
+		return nil, c.failed(err)
+	}
+	if absence != 0 {
+		snap.PictureAbsence = absence
+	}
+	var obs *commonv1.Observation
+	err = c.do(func(st *state) error {
+		if why := machine.Check(st.machine, t); why != nil {
+			return why
+		}
+		obs = c.s.register(st, seen, e, wanted{limits: order.GetLimits(), render: req.GetRender()})
+		return nil
+	})
+	return obs, err
+}
+
+func (c *call) observeTicket() (machine.Ticket, error) {
+	var t machine.Ticket
+	err := c.do(func(st *state) error {
+		ticket, no := machine.ObserveTicket(st.machine)
+		if no != nil {
+			return no
+		}
+		t = ticket
+		return nil
+	})
+	return t, err
+}
+
+// failed moves the session as a failed read's code says, and returns the refusal.
+func (c *call) failed(err error) error {
+	why := refusal.As(err)
+	if stepErr := c.do(func(st *state) error { st.apply(why.Code); return nil }); stepErr != nil {
+		return stepErr
+	}
+	return err
+}
+
+// register makes a snapshot the session's current frame and returns it as the agent
+// sees it. It runs on the session's goroutine.
+func (s *session) register(
+	st *state, seen *seenWindow, e *executorlink.Link, want wanted,
+) *commonv1.Observation {
+	ids := st.ids.Assign(seen.window, seen.objects)
+	f := st.frames.Register(seen.frame(ids, e.Generation, want))
+	st.machine = machine.Step(st.machine, machine.Observed)
+	return seen.observation(f.Frame, ids, want.render)
+}
+
+// after is how the observation after the act is asked for.
+func (b *bound) after() wanted {
+	w, _ := b.frame.Wanted.(wanted)
+	if r := b.req.GetAfter().GetRender(); r != 0 {
+		w.render = r
+	}
+	return w
+}
+
+// resolveWindow finds the window that is meant. An app with several windows is
+// ambiguous, with the list (C3.6); no window is ever picked.
+func (c *call) resolveWindow(
+	ctx context.Context, p *policylink.Link, e *executorlink.Link, req *hostv1.ObserveRequest,
+) (ident.Window, error) {
+	if w := req.GetWindow(); w != nil {
+		return windowFromWire(w), nil
+	}
+	permits, err := c.listPermits(ctx, p, e)
+	if err != nil {
+		return ident.Window{}, err
+	}
+	list, err := e.ListWindows(ctx, &executorv1.ListWindowsRequest{SessionId: string(c.s.id), Permits: permits})
+	if err != nil {
+		return ident.Window{}, err
+	}
+	var found []*commonv1.WindowIdentity
+	for _, w := range list.GetWindows() {
+		if w.GetWindow().GetAppId() == req.GetAppId() {
+			found = append(found, w.GetWindow())
+		}
+	}
+	switch len(found) {
+	case 0:
+		return ident.Window{}, refusal.New(refusal.TargetMissing)
+	case 1:
+		return windowFromWire(found[0]), nil
+	default:
+		return ident.Window{}, refusal.With(refusal.TargetAmbiguous, &refusal.Detail{
+			Candidates: uint32(len(found)), Windows: found[:min(len(found), 32)],
+		})
+	}
+}
+
+// snapshotOrder builds the executor's order: the read permit, the limits, and the
+// picture if one is wanted and may be taken. Why it may not is a detail.
+func (c *call) snapshotOrder(
+	ctx context.Context, p *policylink.Link, e *executorlink.Link, w ident.Window, req *hostv1.ObserveRequest,
+) (*executorv1.SnapshotRequest, commonv1.PictureAbsence, error) {
+	read, err := c.readPermit(ctx, p, e, commonv1.LeaseClass_LEASE_CLASS_METADATA_READ, w)
+	if err != nil {
+		return nil, 0, err
+	}
+	order := &executorv1.SnapshotRequest{
+		SessionId: string(c.s.id), Permit: read, Window: windowToWire(w),
+		Limits: &executorv1.TreeLimits{
+			Elements: req.GetMaxElements(), Depth: req.GetMaxDepth(), Text: req.GetMaxText(),
+		},
+	}
+	if !req.GetPicture() {
+		return order, 0, nil
+	}
+	picture, err := c.readPermit(ctx, p, e, commonv1.LeaseClass_LEASE_CLASS_SCREENSHOT_READ, w)
+	if err != nil {
+		return order, absenceOf(err), nil
+	}
+	order.Picture = &executorv1.PictureRequest{Permit: picture, Format: req.GetFormat()}
+	return order, 0, nil
+}
+
+func absenceOf(err error) commonv1.PictureAbsence {
+	switch refusal.As(err).Code {
+	case refusal.VisionUnsupported, refusal.ConsentRequired:
+		return commonv1.PictureAbsence_PICTURE_ABSENCE_VISION
+	default:
+		return commonv1.PictureAbsence_PICTURE_ABSENCE_LEASE
+	}
+}
+
+// readPermit returns a read permit for a window, asking policy when none is in hand.
+func (c *call) readPermit(
+	ctx context.Context, p *policylink.Link, e *executorlink.Link, class commonv1.LeaseClass, w ident.Window,
+) (*commonv1.Permit, error) {
+	key := scope{class: class, window: w}
+	now := permit.BootClock()
+	var inHand *commonv1.Permit
+	if err := c.do(func(st *state) error {
+		if r, ok := st.permits[key]; ok && r.executor == e.Generation && now < r.until {
+			inHand = r.permit
+		}
+		return nil
+	}); err != nil || inHand != nil {
+		return inHand, err
+	}
+	signed, err := p.Permit(ctx, &policyv1.PermitRequest{
+		SessionId: string(c.s.id), Class: class, Target: targetOf(w), Incarnation: e.Incarnation[:],
+	})
+	if err != nil {
+		return nil, err
+	}
+	return signed, c.do(func(st *state) error {
+		if len(st.permits) >= queueHost {
+			clear(st.permits)
+		}
+		st.permits[key] = readPermit{permit: signed, executor: e.Generation, until: now + permitLife}
+		return nil
+	})
+}
+
+// targetOf names the window, or the desk for the zero window.
+func targetOf(w ident.Window) *commonv1.Target {
+	if w == (ident.Window{}) {
+		return &commonv1.Target{Target: &commonv1.Target_Desk{Desk: &commonv1.DeskTarget{}}}
+	}
+	return &commonv1.Target{Target: &commonv1.Target_Window{
+		Window: &commonv1.WindowTarget{Window: windowToWire(w)},
+	}}
+}
+
+// listPermits returns the permits a listing goes by: the desk for identities, and one
+// for each app the session may read, whose titles may be shown (C10.4).
+func (c *call) listPermits(
+	ctx context.Context, p *policylink.Link, e *executorlink.Link,
+) ([]*commonv1.Permit, error) {
+	class := commonv1.LeaseClass_LEASE_CLASS_METADATA_READ
+	desk, err := c.readPermit(ctx, p, e, class, ident.Window{})
+	if err != nil {
+		return nil, err
+	}
+	permits := []*commonv1.Permit{desk}
+	leases, err := p.Leases(ctx, c.s.id)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range leases {
+		if l.GetClass() != class || l.GetTarget().GetDesk() != nil || len(permits) == listPermitsMax {
+			continue
+		}
+		signed, err := p.Permit(ctx, &policyv1.PermitRequest{
+			SessionId: string(c.s.id), Class: class, Target: l.GetTarget(), Incarnation: e.Incarnation[:],
+		})
+		if err != nil {
+			continue // the lease ended meanwhile: its titles are not shown
+		}
+		permits = append(permits, signed)
+	}
+	return permits, nil
+}
+
+// listPermitsMax is how many permits one listing carries.
+const listPermitsMax = 32
+
+// listApps lists apps under a ticket, like every read (C4.5).
+func (h *Host) listApps(ctx context.Context, c *call, req *hostv1.ListAppsRequest) (*hostv1.ListAppsResponse, error) {
+	t, err := c.observeTicket()
+	if err != nil {
+		return nil, err
+	}
+	p, e, err := c.s.policyLink(ctx)
+	if err != nil {
+		return nil, c.failed(err)
+	}
+	if err := c.s.ensureBegun(ctx, e); err != nil {
+		return nil, c.failed(err)
+	}
+	desk, err := c.readPermit(ctx, p, e, commonv1.LeaseClass_LEASE_CLASS_METADATA_READ, ident.Window{})
+	if err != nil {
+		return nil, c.failed(err)
+	}
+	list, err := e.ListApps(ctx, &executorv1.ListAppsRequest{
+		SessionId: string(c.s.id), Permit: desk, Filter: req.GetFilter(),
+	})
+	if err != nil {
+		return nil, c.failed(err)
+	}
+	return appsToWire(list), c.still(ctx, t)
+}
+
+// listWindows lists windows under a ticket.
+func (h *Host) listWindows(
+	ctx context.Context, c *call, req *hostv1.ListWindowsRequest,
+) (*hostv1.ListWindowsResponse, error) {
+	t, err := c.observeTicket()
+	if err != nil {
+		return nil, err
+	}
+	p, e, err := c.s.policyLink(ctx)
+	if err != nil {
+		return nil, c.failed(err)
+	}
+	if err := c.s.ensureBegun(ctx, e); err != nil {
+		return nil, c.failed(err)
+	}
+	permits, err := c.listPermits(ctx, p, e)
+	if err != nil {
+		return nil, c.failed(err)
+	}
+	list, err := e.ListWindows(ctx, &executorv1.ListWindowsRequest{SessionId: string(c.s.id), Permits: permits})
+	if err != nil {
+		return nil, c.failed(err)
+	}
+	return windowsToWire(list, req.GetAppId()), c.still(ctx, t)
+}

@@ -1,0 +1,144 @@
+package sessionhost
+
+import (
+	"context"
+
+	commonv1 "fairlead.dev/gen/fairlead/common/v1"
+	machine "fairlead.dev/services/sessionhost/internal/session"
+	"fairlead.dev/services/shared/ident"
+	"fairlead.dev/services/shared/peersock"
+	"fairlead.dev/services/shared/refusal"
+)
+
+// fenced is a request of a session.
+type fenced interface {
+	GetFence() *commonv1.Fence
+	GetSession() *commonv1.SessionRef
+}
+
+// turned is a request that belongs to a turn.
+type turned interface{ GetTurnId() string }
+
+// authenticate returns the session of a request. Ids are references: the secret and
+// the kernel's uid are what counts (C1.5).
+func (h *Host) authenticate(ctx context.Context, req fenced) (*session, error) {
+	peer, err := peersock.FromContext(ctx)
+	if err != nil {
+		return nil, refusal.Unauthenticated("the caller cannot be identified")
+	}
+	s := h.find(ident.SessionID(req.GetSession().GetSessionId()))
+	if s == nil {
+		return nil, refusal.New(refusal.SessionUnknown)
+	}
+	if s.uid != peer.UID || !s.knows(req.GetSession().GetSessionSecret()) {
+		return nil, refusal.Unauthenticated("the session secret does not belong to this session and caller")
+	}
+	return s, nil
+}
+
+// queued runs a story when the session's turn for it comes (C4.1) and returns what it
+// returned. The queue is bounded; a caller that leaves while waiting has done nothing.
+func queued[T any](
+	ctx context.Context, h *Host, s *session, req fenced, story func(context.Context, *call) (T, error),
+) (T, error) {
+	type result struct {
+		v   T
+		err error
+	}
+	out := make(chan result, 1)
+	c := &call{s: s, arrival: h.arrivals.Add(1)}
+	c.run = func(c *call) {
+		if err := c.enter(ctx, req); err != nil {
+			out <- result{err: err}
+			return
+		}
+		v, err := story(ctx, c)
+		out <- result{v, err}
+	}
+	var none T
+	if h.waiting.Add(1) > queueHost-queueReserve {
+		h.waiting.Add(-1)
+		return none, refusal.New(refusal.Busy)
+	}
+	select {
+	case s.inbox <- c:
+	case <-s.ended:
+		h.waiting.Add(-1)
+		return none, refusal.New(refusal.SessionUnknown)
+	default:
+		h.waiting.Add(-1)
+		return none, refusal.New(refusal.Busy)
+	}
+	select {
+	case r := <-out:
+		return r.v, r.err
+	case <-ctx.Done():
+		return none, refusal.New(refusal.Aborted)
+	case <-s.ended:
+		select {
+		case r := <-out:
+			return r.v, r.err
+		default:
+			return none, refusal.New(refusal.SessionUnknown)
+		}
+	}
+}
+
+// enter is the first step of every queued call: the caller is still there, the user's
+// stop does not cover it, its fence and its turn are current.
+func (c *call) enter(ctx context.Context, req fenced) error {
+	if ctx.Err() != nil {
+		return refusal.New(refusal.Aborted)
+	}
+	if c.arrival <= c.s.stopMark.Load() {
+		return refusal.New(refusal.UserStopped)
+	}
+	var why error
+	err := c.s.do(func(st *state) { why = c.s.current(st, req) })
+	if err != nil {
+		return err
+	}
+	return why
+}
+
+// current checks fence and turn against the state (C1.2).
+func (s *session) current(st *state, req fenced) error {
+	asserted := fenceFromWire(req.GetFence())
+	if asserted.Host == 0 || (asserted.Session == 0 && st.machine.Generation != 0) {
+		return refusal.Unusable("fence.host and fence.session are required: copy the fence of the previous answer")
+	}
+	now := fenceFromWire(s.host.fence(st.machine.Generation))
+	if t, ok := req.(turned); ok && st.turn != ident.TurnID(t.GetTurnId()) {
+		return refusal.New(refusal.TurnEnded)
+	}
+	if !asserted.Holds(now) {
+		// A stop, pause or end of turn also moved the generation; its own code says more.
+		if _, why := machine.ObserveTicket(st.machine); why != nil && st.turn != "" {
+			return why
+		}
+		return refusal.New(refusal.StaleGeneration)
+	}
+	return nil
+}
+
+// do runs f on the session's state and returns what f returned.
+func (c *call) do(f func(*state) error) error {
+	var why error
+	if err := c.s.do(func(st *state) { why = f(st) }); err != nil {
+		return err
+	}
+	return why
+}
+
+// still checks a ticket after a wait (C4.5).
+func (c *call) still(ctx context.Context, t machine.Ticket) error {
+	if ctx.Err() != nil {
+		return refusal.New(refusal.Aborted)
+	}
+	return c.do(func(st *state) error {
+		if why := machine.Check(st.machine, t); why != nil {
+			return why
+		}
+		return nil
+	})
+}
