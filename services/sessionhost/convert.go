@@ -73,6 +73,14 @@ func elementOf(a *commonv1.Act) uint32 {
 	return uint32(m.Get(fd).Message().Get(id).Uint())
 }
 
+// complete asks an agent for the frame references its act cannot do without.
+func complete(a *commonv1.Act) error {
+	if permit.RuleOf(permit.VerbOf(a)).GetBinding() == commonv1.Binding_BINDING_ELEMENT && elementOf(a) == 0 {
+		return refusal.Unusable("the act needs element_id: the number in brackets before an element of the observation")
+	}
+	return nil
+}
+
 // textLength is how many characters of text the arguments carry.
 func textLength(a *commonv1.Act) uint32 {
 	var n int

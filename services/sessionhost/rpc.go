@@ -73,6 +73,9 @@ func (h *Host) Act(ctx context.Context, req *hostv1.ActRequest) (*hostv1.ActResp
 	if isLaunch(req.GetAct()) {
 		story = h.launch
 	}
+	if err := complete(req.GetAct()); err != nil {
+		return nil, err
+	}
 	resp, s, err := admitted(ctx, h, req, story)
 	if resp == nil {
 		resp = &hostv1.ActResponse{}

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync/atomic"
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/peer"
@@ -121,7 +122,16 @@ func (c Credentials) mayConnect(uid uint32) bool {
 type watchedConn struct {
 	net.Conn
 	peer  Peer
-	pidfd int // -1 where there is none
+	pidfd atomic.Int64
+}
+
+// noPidfd stands for no descriptor.
+const noPidfd = -1
+
+func newWatched(conn net.Conn) *watchedConn {
+	w := &watchedConn{Conn: conn}
+	w.pidfd.Store(noPidfd)
+	return w
 }
 
 // Close closes the connection and lets go of the pidfd.

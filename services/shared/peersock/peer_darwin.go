@@ -16,7 +16,7 @@ func readPeer(u *net.UnixConn) (*watchedConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &watchedConn{Conn: u, pidfd: -1}
+	w := newWatched(u)
 	var cred *unix.Xucred
 	var pid int
 	var credErr, pidErr error

@@ -18,12 +18,12 @@ func readPeer(u *net.UnixConn) (*watchedConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &watchedConn{Conn: u, pidfd: -1}
+	w := newWatched(u)
 	var cred *unix.Ucred
 	var credErr error
 	err = raw.Control(func(fd uintptr) {
 		if p, err := unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PEERPIDFD); err == nil {
-			w.pidfd = p
+			w.pidfd.Store(int64(p))
 		}
 		cred, credErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
 	})
@@ -34,11 +34,12 @@ func readPeer(u *net.UnixConn) (*watchedConn, error) {
 	return w, nil
 }
 
+// release lets go of the pidfd once: transports close a connection from several
+// goroutines, and a second close could hit a descriptor that is somebody else's by then.
 func (w *watchedConn) release() error {
-	if w.pidfd < 0 {
+	fd := w.pidfd.Swap(noPidfd)
+	if fd == noPidfd {
 		return nil
 	}
-	fd := w.pidfd
-	w.pidfd = -1
-	return unix.Close(fd)
+	return unix.Close(int(fd))
 }
