@@ -54,6 +54,19 @@ func (s sum) digit(k string) sum {
 	return s
 }
 
+// text is what the display shows: every key changes it, so that every press can be
+// confirmed by reading it back.
+func (s sum) text() string {
+	switch {
+	case s.op == "":
+		return s.shown
+	case s.fresh:
+		return s.shown + " " + s.op
+	default:
+		return strconv.FormatFloat(s.left, 'g', digitsMax, 64) + " " + s.op + " " + s.shown
+	}
+}
+
 // resolve applies the waiting operator to what is shown.
 func (s sum) resolve() sum {
 	right, err := strconv.ParseFloat(s.shown, 64)
@@ -91,7 +104,7 @@ func buildCalculator(d *Desk, a *app) {
 	press := func(d *Desk, e *element) {
 		state = state.key(e.name)
 		if shown := e.win.find("display"); shown != nil {
-			shown.value = state.shown
+			shown.value = state.text()
 		}
 	}
 	for i, k := range []string{"7", "8", "9", "÷", "4", "5", "6", "×", "1", "2", "3", "−", "0", "C", "=", "+"} {
