@@ -1,0 +1,201 @@
+// Package rules answers what the rules on this desk say: the built-in floor first,
+// then one bundle of Cedar policies (permit and forbid; forbid wins; what no rule
+// permits is denied). A bundle can add to the floor and never subtract from it
+// (C10.4), because the floor is not a policy: it is asked before any policy is and
+// its answer is final. Without a usable bundle the built-in rules are in force: the
+// desk may be listed and nothing else. There is no state in which everything is allowed.
+//
+// A Rules value never changes after it was made, so it needs no lock. Nothing here
+// does input or output except Load, and no error carries text of a bundle.
+package rules
+
+import (
+	"crypto/sha256"
+	"strconv"
+	"strings"
+
+	"github.com/cedar-policy/cedar-go"
+
+	"fairlead.dev/services/shared/ident"
+)
+
+// Ids of answers that no rule of a bundle gave.
+const (
+	// NoRule is the id of a default deny.
+	NoRule = "no rule permits"
+	// FloorSensitive is the id of the floor's answer for sensitive apps.
+	FloorSensitive = "floor:sensitive-app"
+	// FloorUnknown is the id of the floor's answer for apps the system cannot name (C1.3).
+	FloorUnknown = "floor:unknown-app"
+	// FloorDesk is the id of the floor's answer for anything but listing on the whole desk.
+	FloorDesk = "floor:desk"
+)
+
+// Names of actions. The part after the prefix is the name of the lease class, verb or
+// route in proto, in lower case and without its prefix.
+const (
+	leasePrefix = "lease:"
+	actPrefix   = "act:"
+	routePrefix = "route:"
+	// PicturesRemote allows pictures of an app to leave the machine (C10.5).
+	PicturesRemote = "pictures:remote"
+	// PicturesUnproven allows pictures of an app whose secure regions are not known (C2.10).
+	PicturesUnproven = "pictures:unproven"
+)
+
+// MetadataRead is the name of the one class that may be leased on the whole desk.
+const MetadataRead = "metadata_read"
+
+// Lease returns the action of taking a lease of a class.
+func Lease(class string) string { return leasePrefix + class }
+
+// Act returns the action of an act.
+func Act(verb string) string { return actPrefix + verb }
+
+// Route returns the action of going by a route. Routes need no permit: only a forbid
+// takes one away.
+func Route(route string) string { return routePrefix + route }
+
+// Vocabulary is every name that rules may use, in the forms Lease, Act and Route take.
+// A bundle that names an action outside it is refused, because such a rule would look
+// as if it said something (C0.13).
+type Vocabulary struct {
+	Classes, Verbs, Routes []string
+}
+
+// Question is one thing to decide. Every field comes from facts the host resolved;
+// Client is what the client calls itself, so rules may only narrow by it.
+type Question struct {
+	UID    uint32
+	Action string
+	// App is the app, or empty for the desk.
+	App        string
+	Class      string
+	Verb       string
+	Role       string
+	Effect     string
+	Client     string
+	Secure     bool
+	Dialogs    bool
+	Window     bool
+	Page       bool
+	Vision     bool
+	Remote     bool
+	TextLength uint32
+}
+
+// Verdict is the answer and the rule behind it.
+type Verdict struct {
+	Allowed bool
+	Rule    string
+	// Sensitive says that the app is off limits to agents on every path.
+	Sensitive bool
+	// Forbidden says that a rule said no in so many words, in contrast to none saying yes.
+	Forbidden bool
+}
+
+// Rules is one set of rules in force.
+type Rules struct {
+	policies cedar.PolicyMap
+	entities cedar.EntityMap
+	sum      [sha256.Size]byte
+	builtin  bool
+}
+
+// Digest returns the SHA-256 of the bytes of the rules in force.
+func (r *Rules) Digest() [sha256.Size]byte { return r.sum }
+
+// Builtin reports whether only the built-in rules are in force.
+func (r *Rules) Builtin() bool { return r.builtin }
+
+// Len returns how many policies are in force.
+func (r *Rules) Len() int { return len(r.policies) }
+
+// OnFloor answers for an app by the floor alone. An answer that is not Allowed is final.
+func OnFloor(app string) Verdict {
+	switch {
+	case app == "" || strings.EqualFold(app, ident.UnknownApp):
+		return Verdict{Rule: FloorUnknown, Forbidden: true}
+	case sensitive(app):
+		return Verdict{Rule: FloorSensitive, Sensitive: true, Forbidden: true}
+	default:
+		return Verdict{Allowed: true}
+	}
+}
+
+// Decide asks the floor and then the policies.
+func (r *Rules) Decide(q Question) Verdict {
+	if q.App == "" {
+		if q.Action != Lease(MetadataRead) {
+			return Verdict{Rule: FloorDesk, Forbidden: true}
+		}
+	} else if v := OnFloor(q.App); !v.Allowed {
+		return v
+	}
+	return r.evaluate(q)
+}
+
+func (r *Rules) evaluate(q Question) Verdict {
+	decision, diag := cedar.Authorize(r.policies, r.entities, request(q))
+	// A forbid that cannot be evaluated forbids. Cedar itself would skip it.
+	for _, e := range diag.Errors {
+		if p := r.policies[e.PolicyID]; p != nil && p.Effect() == cedar.Forbid {
+			return r.forbidden(e.PolicyID)
+		}
+	}
+	if len(diag.Reasons) == 0 {
+		return Verdict{Rule: NoRule}
+	}
+	// The first in the file, so that one question always names one rule.
+	first := diag.Reasons[0]
+	for _, reason := range diag.Reasons[1:] {
+		if reason.Position.Offset < first.Position.Offset {
+			first = reason
+		}
+	}
+	if decision != cedar.Allow {
+		return r.forbidden(first.PolicyID)
+	}
+	return Verdict{Allowed: true, Rule: string(first.PolicyID)}
+}
+
+func (r *Rules) forbidden(id cedar.PolicyID) Verdict {
+	_, sensitive := r.policies[id].Annotations()[annotationSensitive]
+	return Verdict{Rule: string(id), Forbidden: true, Sensitive: sensitive}
+}
+
+// Entity types of the model.
+const (
+	typeUID    = "Uid"
+	typeAction = "Action"
+	typeApp    = "App"
+	typeDesk   = "Desk"
+	deskID     = "desk"
+)
+
+func request(q Question) cedar.Request {
+	resource := cedar.NewEntityUID(typeDesk, deskID)
+	if q.App != "" {
+		resource = cedar.NewEntityUID(typeApp, cedar.String(q.App))
+	}
+	return cedar.Request{
+		Principal: cedar.NewEntityUID(typeUID, cedar.String(strconv.FormatUint(uint64(q.UID), 10))),
+		Action:    cedar.NewEntityUID(typeAction, cedar.String(q.Action)),
+		Resource:  resource,
+		// Every attribute is always there, so that no rule fails for want of one.
+		Context: cedar.NewRecord(cedar.RecordMap{
+			"class":           cedar.String(q.Class),
+			"verb":            cedar.String(q.Verb),
+			"role":            cedar.String(q.Role),
+			"effect":          cedar.String(q.Effect),
+			"client":          cedar.String(q.Client),
+			"secure":          cedar.Boolean(q.Secure),
+			"dialogs":         cedar.Boolean(q.Dialogs),
+			"window":          cedar.Boolean(q.Window),
+			"page":            cedar.Boolean(q.Page),
+			"vision":          cedar.Boolean(q.Vision),
+			"remote_pictures": cedar.Boolean(q.Remote),
+			"text_length":     cedar.Long(q.TextLength),
+		}),
+	}
+}

@@ -1,0 +1,107 @@
+package policy
+
+import (
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	commonv1 "fairlead.dev/gen/fairlead/common/v1"
+	"fairlead.dev/services/policy/internal/rules"
+	"fairlead.dev/services/shared/permit"
+)
+
+// leaseLife is how long a lease of a class lives (protocol.md, Limits).
+func leaseLife(class commonv1.LeaseClass) time.Duration {
+	switch class {
+	case commonv1.LeaseClass_LEASE_CLASS_METADATA_READ:
+		return 15 * time.Minute
+	case commonv1.LeaseClass_LEASE_CLASS_SCREENSHOT_READ, commonv1.LeaseClass_LEASE_CLASS_SEMANTIC_MUTATION:
+		return 5 * time.Minute
+	case commonv1.LeaseClass_LEASE_CLASS_POINTER_MUTATION, commonv1.LeaseClass_LEASE_CLASS_KEYBOARD_MUTATION:
+		return 2 * time.Minute
+	default:
+		return 0
+	}
+}
+
+// nameOf is what rules call a member of an enum: its name in proto without the prefix,
+// in lower case; empty for the zero member and for one that is not in the vocabulary.
+func nameOf(e protoreflect.Enum) string {
+	if e.Number() == 0 {
+		return ""
+	}
+	v := e.Descriptor().Values().ByNumber(e.Number())
+	if v == nil {
+		return ""
+	}
+	return shortName(e.Descriptor(), v)
+}
+
+func shortName(d protoreflect.EnumDescriptor, v protoreflect.EnumValueDescriptor) string {
+	zero := string(d.Values().ByNumber(0).Name())
+	prefix := strings.TrimSuffix(zero, "UNSPECIFIED")
+	return strings.ToLower(strings.TrimPrefix(string(v.Name()), prefix))
+}
+
+func namesOf(d protoreflect.EnumDescriptor) []string {
+	var out []string
+	for i := range d.Values().Len() {
+		if v := d.Values().Get(i); v.Number() != 0 {
+			out = append(out, shortName(d, v))
+		}
+	}
+	return out
+}
+
+// vocabulary is every name that rules may use, read from the schema.
+func vocabulary() rules.Vocabulary {
+	return rules.Vocabulary{
+		Classes: namesOf(commonv1.LeaseClass(0).Descriptor()),
+		Verbs:   namesOf(commonv1.Verb(0).Descriptor()),
+		Routes:  namesOf(commonv1.Route(0).Descriptor()),
+	}
+}
+
+// ruleOf returns the rule of a verb; the zero rule, which nothing satisfies, for none.
+func ruleOf(v commonv1.Verb) *commonv1.VerbRule {
+	if r := permit.RuleOf(v); r != nil {
+		return r
+	}
+	return &commonv1.VerbRule{}
+}
+
+// way is a route with what the schema says of it.
+type way struct {
+	route   commonv1.Route
+	page    bool
+	classes []commonv1.LeaseClass
+}
+
+// routes returns the routes that send anything, in the order of their numbers.
+func routes() []way {
+	var out []way
+	values := commonv1.Route(0).Descriptor().Values()
+	for i := range values.Len() {
+		r := commonv1.Route(values.Get(i).Number())
+		rule := permit.RouteRuleOf(r)
+		if len(rule.GetClasses()) == 0 {
+			continue
+		}
+		out = append(out, way{route: r, page: rule.GetTier() == commonv1.Tier_TIER_PAGE, classes: rule.GetClasses()})
+	}
+	return out
+}
+
+// classOn is the class an act of a class needs on a route. A route of two classes
+// carries keys and pointer: keys for keyboard acts, the pointer for all others, so that
+// a keyboard lease never lets a press go by the pointer.
+func classOn(w way, class commonv1.LeaseClass) commonv1.LeaseClass {
+	if len(w.classes) == 1 {
+		return w.classes[0]
+	}
+	if class == commonv1.LeaseClass_LEASE_CLASS_KEYBOARD_MUTATION {
+		return class
+	}
+	return commonv1.LeaseClass_LEASE_CLASS_POINTER_MUTATION
+}
