@@ -60,6 +60,8 @@ type Failure struct {
 	Stage commonv1.Stage
 	// Candidates is set when several windows match.
 	Candidates int
+	// Ability may be set with AnswerPermissionMissing: which one is not granted (C9.5).
+	Ability commonv1.AbilityKind
 }
 
 // Error returns the answer's name.
@@ -244,6 +246,9 @@ type DeskState struct {
 	Stacking           []uint64
 	Clipboard          uint64
 	Locked             bool
+	// Input counts the user's hardware input events, 0 where they cannot be told. A
+	// change of the desk between two samples that Input explains is the user's (C12.5).
+	Input uint64
 }
 
 // ChangeKind is what to look at again.
