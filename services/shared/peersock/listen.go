@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -97,7 +98,13 @@ func bind(path string) (net.Listener, error) {
 type owned struct {
 	net.Listener
 	lock *os.File
+	once sync.Once
+	err  error
 }
 
-// Close removes the socket and then lets go of the lock.
-func (o *owned) Close() error { return errors.Join(o.Listener.Close(), o.lock.Close()) }
+// Close removes the socket and then lets go of the lock. A server and its owner may
+// both close a listener; the second time there is nothing left to do.
+func (o *owned) Close() error {
+	o.once.Do(func() { o.err = errors.Join(o.Listener.Close(), o.lock.Close()) })
+	return o.err
+}

@@ -54,6 +54,11 @@ func TestASecondInstanceIsToldSo(t *testing.T) {
 	if _, err := Listen(dir, "s.sock"); !errors.Is(err, ErrInUse) {
 		t.Errorf("got %v", err)
 	}
+	for range 2 {
+		if err := l.Close(); err != nil {
+			t.Errorf("closing: %v", err)
+		}
+	}
 }
 
 func TestASocketOfADeadInstanceIsReplaced(t *testing.T) {

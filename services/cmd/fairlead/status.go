@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"go.opentelemetry.io/otel/trace/noop"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	commonv1 "fairlead.dev/gen/fairlead/common/v1"
+	hostv1 "fairlead.dev/gen/fairlead/host/v1"
+	"fairlead.dev/services/shared/peersock"
+	"fairlead.dev/services/shared/rpc"
+)
+
+func statusCommand() *cobra.Command {
+	var dir string
+	c := &cobra.Command{
+		Use:     "status",
+		Short:   "Show what runs and what works",
+		Example: `  fairlead status`,
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(cmd.Context()), callMax)
+			defer cancel()
+			s, err := getStatus(ctx, orDefault(dir))
+			if err != nil {
+				return err
+			}
+			return printStatus(cmd.OutOrStdout(), s)
+		},
+	}
+	runtimeDirFlag(c, &dir)
+	return c
+}
+
+func runtimeDirFlag(c *cobra.Command, dir *string) {
+	c.Flags().StringVar(dir, "runtime-dir", "", "where the sockets are (default: below XDG_RUNTIME_DIR)")
+}
+
+func orDefault(dir string) string {
+	if dir == "" {
+		return peersock.RuntimeDir()
+	}
+	return dir
+}
+
+// connect opens one audience's socket. It says plainly when nothing listens there.
+func connect(ctx context.Context, dir, audience string) (*grpc.ClientConn, error) {
+	path := filepath.Join(dir, audience, "host.sock")
+	c, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("nothing answers at %s; start fairlead with: fairlead up", path)
+	}
+	if err := c.Close(); err != nil {
+		return nil, fmt.Errorf("closing a socket: %w", err)
+	}
+	return rpc.DialSocket(path, noop.NewTracerProvider())
+}
+
+func getStatus(ctx context.Context, dir string) (*hostv1.GetStatusResponse, error) {
+	conn, err := connect(ctx, dir, "user")
+	if err != nil {
+		// An agent of another account has the agent socket only.
+		agent, second := connect(ctx, dir, "agent")
+		if second != nil {
+			return nil, err
+		}
+		conn = agent
+	}
+	defer conn.Close()
+	s, err := hostv1.NewStatusServiceClient(conn).GetStatus(ctx, &hostv1.GetStatusRequest{})
+	if err != nil {
+		return nil, fmt.Errorf("the host did not answer; try again, then see the log: %w", err)
+	}
+	return s, nil
+}
+
+// name is the last part of an enum member's name, in plain words.
+func name(e protoreflect.Enum) string {
+	v := e.Descriptor().Values().ByNumber(e.Number())
+	if v == nil || e.Number() == 0 {
+		return "-"
+	}
+	zero := string(e.Descriptor().Values().ByNumber(0).Name())
+	prefix := strings.TrimSuffix(zero, "UNSPECIFIED")
+	return strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(string(v.Name()), prefix), "_", " "))
+}
+
+func printStatus(out io.Writer, s *hostv1.GetStatusResponse) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ROLE\tPID\tVERSION\tDIGEST\tGENERATION\tHEALTH\tATTESTED")
+	for _, p := range s.GetProcesses() {
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%d\t%s\t%s\n", name(p.GetRole()), p.GetPid(), dash(p.GetVersion()),
+			dash(short(hex.EncodeToString(p.GetSha256()))), p.GetGeneration(), name(p.GetHealth()), yes(p.GetAttested()))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, p := range s.GetProcesses() {
+		if p.GetRole() == commonv1.ProcessRole_PROCESS_ROLE_EXECUTOR {
+			printAbilities(out, p)
+		}
+	}
+	l := s.GetLimits()
+	fmt.Fprintf(out, "\nRules     %s\n", dash(short(s.GetBundleSha256())))
+	fmt.Fprintf(out, "Sessions  %d of %d\n", s.GetSessions(), l.GetSessions())
+	fmt.Fprintf(out, "Calls     %d waiting; at most %d per session and %d in all\n",
+		s.GetCallsWaiting(), l.GetQueueSession(), l.GetQueueHost())
+	fmt.Fprintf(out, "Windows   %d in use, %d acts waiting; at most %d per window\n",
+		s.GetLanesHeld(), s.GetLanesWaiting(), l.GetQueueWindow())
+	fmt.Fprintf(out, "Limits    %d elements, depth %d, %d characters per field, %d to type, %d ms per request\n",
+		l.GetElements(), l.GetDepth(), l.GetText(), l.GetTextToType(), l.GetRequestMs())
+	_, err := fmt.Fprintf(out, "Debug     %s\n", yes(s.GetDebug()))
+	return err
+}
+
+func printAbilities(out io.Writer, p *commonv1.ProcessStatus) {
+	fmt.Fprintf(out, "\nOn the %s desktop it can:\n", dash(p.GetPlatform()))
+	for _, a := range p.GetAbilities() {
+		word := "yes"
+		if !a.GetAble() {
+			word = "no, " + name(a.GetReason())
+		}
+		fmt.Fprintf(out, "  %-10s %s\n", name(a.GetKind()), word)
+	}
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
