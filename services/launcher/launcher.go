@@ -59,7 +59,8 @@ type Options struct {
 	Bundle string
 	// Debug opens the debug sockets.
 	Debug bool
-	// AgentUIDs may use the agent socket; only our own when empty.
+	// AgentUIDs may use the agent socket besides our own uid. The runtime directory has to
+	// lie where they can reach it.
 	AgentUIDs []uint32
 	// Env is the desktop's environment, for the executor only; our own when nil. Of
 	// either only the variables of an allow-list are passed on.

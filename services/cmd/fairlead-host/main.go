@@ -70,7 +70,11 @@ func run(in *peersock.Inherited) error {
 			Pid: int32(os.Getpid()), Executable: in.Executable, Version: version, Sha256: in.SHA256, Attested: in.Attested,
 		},
 	}
-	if cfg.Agent, err = listen(in, "agent"); err != nil {
+	agent := peersock.Listen
+	if len(in.AgentUIDs) > 0 {
+		agent = peersock.ListenShared
+	}
+	if cfg.Agent, err = agent(filepath.Join(in.RuntimeDir, "agent"), "host.sock"); err != nil {
 		return err
 	}
 	if cfg.User, err = listen(in, "user"); err != nil {

@@ -34,6 +34,7 @@ func windowManager() string {
 type upOptions struct {
 	platform, bundle, runtimeDir string
 	private, debug               bool
+	agentUIDs                    []uint
 }
 
 func upCommand() *cobra.Command {
@@ -55,6 +56,7 @@ without one they may list the desk and nothing else.`,
 	f.StringVar(&o.platform, "platform", platformAuto, "what to drive: auto, x11, virtual or macos")
 	f.BoolVar(&o.private, "private-desktop", false, "start an X11 desktop apart from yours and drive that")
 	f.StringVar(&o.bundle, "bundle", "", "file with the rules")
+	f.UintSliceVar(&o.agentUIDs, "agent-uid", nil, "user ids that may use the agent socket besides yours")
 	f.BoolVar(&o.debug, "debug", false, "open the debug sockets too")
 	f.StringVar(&o.runtimeDir, "runtime-dir", "", "where the sockets go (default: below XDG_RUNTIME_DIR)")
 	return c
@@ -74,6 +76,9 @@ func (o upOptions) up(cmd *cobra.Command) error {
 	}
 	opts := launcher.Options{
 		Version: version, Platform: platform, Bundle: o.bundle, Debug: o.debug, RuntimeDir: o.runtimeDir,
+	}
+	for _, uid := range o.agentUIDs {
+		opts.AgentUIDs = append(opts.AgentUIDs, uint32(uid))
 	}
 	if o.private {
 		d, err := launcher.StartDesktop(ctx, launcher.DesktopOptions{

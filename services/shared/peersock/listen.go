@@ -34,25 +34,51 @@ func RuntimeDir() string {
 // matters: a socket must not exist for a moment in a directory others can enter. A
 // socket left by a dead instance is replaced, one of a living instance is not.
 func Listen(dir, name string) (net.Listener, error) {
-	path := filepath.Join(dir, name)
+	return listen(filepath.Join(dir, name), private)
+}
+
+// ListenShared listens on a socket that other uids can reach, for an agent under an
+// account of its own. Who may connect is then said by Credentials alone: everybody
+// else is dropped in the handshake. The directory and its parent can be passed
+// through, but not read.
+func ListenShared(dir, name string) (net.Listener, error) {
+	l, err := listen(filepath.Join(dir, name), shared)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(filepath.Dir(dir), shared.dir); err != nil {
+		return nil, errors.Join(fmt.Errorf("opening the runtime directory to the agent: %w", err), l.Close())
+	}
+	return l, nil
+}
+
+// modes of a socket and its directory.
+type modes struct{ dir, socket os.FileMode }
+
+var (
+	private = modes{dir: 0o700, socket: 0o600}
+	shared  = modes{dir: 0o711, socket: 0o666}
+)
+
+func listen(path string, m modes) (net.Listener, error) {
 	if len(path) > pathMax {
 		return nil, ErrPathTooLong
 	}
-	if err := makePrivate(dir); err != nil {
+	if err := makeDirectory(filepath.Dir(path), m.dir); err != nil {
 		return nil, err
 	}
 	lock, err := takeLock(path + ".lock")
 	if err != nil {
 		return nil, err
 	}
-	l, err := bind(path)
+	l, err := bind(path, m.socket)
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
 	return &owned{Listener: l, lock: lock}, nil
 }
 
-func makePrivate(dir string) error {
+func makeDirectory(dir string, mode os.FileMode) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("making socket directory: %w", ErrNotPrivate)
 	}
@@ -60,7 +86,7 @@ func makePrivate(dir string) error {
 	if err != nil || !st.IsDir() || !ownedByUs(st) {
 		return ErrNotPrivate
 	}
-	if err := os.Chmod(dir, 0o700); err != nil {
+	if err := os.Chmod(dir, mode); err != nil {
 		return fmt.Errorf("closing socket directory to others: %w", ErrNotPrivate)
 	}
 	return nil
@@ -77,7 +103,7 @@ func takeLock(path string) (*os.File, error) {
 	return f, nil
 }
 
-func bind(path string) (net.Listener, error) {
+func bind(path string, mode os.FileMode) (net.Listener, error) {
 	if st, err := os.Lstat(path); err == nil && st.Mode()&os.ModeSocket != 0 {
 		// We hold the lock, so whoever made this socket is gone.
 		if err := os.Remove(path); err != nil {
@@ -88,7 +114,7 @@ func bind(path string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listening: %w", err)
 	}
-	if err := os.Chmod(path, 0o600); err != nil {
+	if err := os.Chmod(path, mode); err != nil {
 		return nil, errors.Join(fmt.Errorf("closing socket to others: %w", err), l.Close())
 	}
 	return l, nil

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync/atomic"
 
 	"google.golang.org/grpc/credentials"
@@ -58,7 +59,7 @@ type identified struct {
 // Credentials identifies peers on our sockets. Peers of other uids than the allowed
 // are dropped in the handshake: a stranger gets nothing, not even a refusal.
 type Credentials struct {
-	// Allowed lists the uids that may connect; empty means only our own.
+	// Allowed lists the uids that may connect besides our own.
 	Allowed []uint32
 	// Inherited marks connections that were handed over by the launcher.
 	Inherited bool
@@ -107,15 +108,7 @@ func (c Credentials) identify(conn net.Conn) (net.Conn, credentials.AuthInfo, er
 }
 
 func (c Credentials) mayConnect(uid uint32) bool {
-	if len(c.Allowed) == 0 {
-		return uid == ownUID()
-	}
-	for _, a := range c.Allowed {
-		if a == uid {
-			return true
-		}
-	}
-	return false
+	return uid == ownUID() || slices.Contains(c.Allowed, uid)
 }
 
 // watchedConn is a connection with its peer's pidfd.

@@ -134,24 +134,39 @@ func TestThePeerIsWhoTheKernelSays(t *testing.T) {
 	}
 }
 
-func TestAStrangerUIDIsDropped(t *testing.T) {
-	a, b, err := Pair()
+func TestOnlyOurOwnUIDAndTheListedOnesMayConnect(t *testing.T) {
+	own := uint32(os.Getuid())
+	for _, tc := range []struct {
+		name    string
+		allowed []uint32
+		uid     uint32
+		want    bool
+	}{
+		{"our own", nil, own, true},
+		{"our own beside a listed one", []uint32{own + 1}, own, true},
+		{"a listed one", []uint32{own + 1}, own + 1, true},
+		{"a stranger", nil, own + 1, false},
+		{"a stranger beside a listed one", []uint32{own + 1}, own + 2, false},
+	} {
+		if got := (Credentials{Allowed: tc.allowed}).mayConnect(tc.uid); got != tc.want {
+			t.Errorf("%s: %v", tc.name, got)
+		}
+	}
+}
+
+func TestASharedSocketCanBePassedToButNotListed(t *testing.T) {
+	run := shortDir(t)
+	l, err := ListenShared(filepath.Join(run, "agent"), "host.sock")
 	if err != nil {
 		t.Fatal(err)
 	}
-	near, err := Conn(a)
-	if err != nil {
-		t.Fatal(err)
-	}
-	far, err := Conn(b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer near.Close()
-	defer far.Close()
-	stranger := Credentials{Allowed: []uint32{uint32(os.Getuid()) + 1}}
-	if _, _, err := stranger.ServerHandshake(near); !errors.Is(err, ErrStranger) {
-		t.Errorf("got %v", err)
+	defer l.Close()
+	for path, want := range map[string]os.FileMode{
+		run: 0o711, filepath.Join(run, "agent"): 0o711, filepath.Join(run, "agent", "host.sock"): 0o666,
+	} {
+		if st, err := os.Lstat(path); err != nil || st.Mode().Perm() != want {
+			t.Errorf("%s is %v, %v", path, st.Mode(), err)
+		}
 	}
 }
 
