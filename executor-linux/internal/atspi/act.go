@@ -35,34 +35,65 @@ func (c *Client) ready(ctx context.Context, ref Ref, need Interfaces) (Node, Too
 	return n, kit, nil
 }
 
-// underSecure says whether the element is a secure field or the text inside one (GTK4 builds them of two elements).
-func (c *Client) underSecure(ctx context.Context, n *Node) (bool, error) {
-	if n.States.Has(StateSecure) {
-		return true, nil
+// around reads what an element is by where it lies, as spread does in a walk: whether it is a secure field or the text
+// inside one, and whether it is the button of a popup. Most elements need no question for that.
+func (c *Client) around(ctx context.Context, kit Toolkit, n *Node) (State, error) {
+	var out State
+	text := n.Interfaces.Has(HasText) || n.Interfaces.Has(HasValue)
+	button := n.Role == RoleButton || n.Role == RoleToggleButton
+	if !n.States.Has(StateSecure) && (text || button && kit == ToolkitGTK4) {
+		parent, err := c.kinAt(ctx, kit, get(n.Ref, "Accessible", "Parent"))
+		if err != nil {
+			return 0, err
+		}
+		if text && parent.role == RolePasswordText {
+			out |= StateSecure
+		}
+		if opensPopup(kit, n.Role, parent, kin{}) {
+			out |= StateHasPopup
+		}
 	}
-	if !n.Interfaces.Has(HasText) && !n.Interfaces.Has(HasValue) {
-		return false, nil
+	if button && kit == ToolkitGTK3 && n.Children > 0 {
+		child, err := c.kinAt(ctx, kit, method(n.Ref, "Accessible.GetChildAtIndex", int32(0)))
+		if err != nil {
+			return 0, err
+		}
+		if opensPopup(kit, n.Role, kin{}, child) {
+			out |= StateHasPopup
+		}
 	}
-	a := c.one(ctx, aliveTime, get(n.Ref, "Accessible", "Parent"))
+	return out, nil
+}
+
+// kinAt is the element that a request answers with, the zero value when there is none.
+func (c *Client) kinAt(ctx context.Context, kit Toolkit, r request) (kin, error) {
+	a := c.one(ctx, aliveTime, r)
 	if a.err != nil {
-		return false, basic(a.err)
+		return kin{}, basic(a.err)
 	}
 	if len(a.body) != 1 {
-		return false, ErrProtocol
+		return kin{}, ErrProtocol
 	}
-	parent, ok := asRef(a.body[0])
-	if !ok || !parent.valid() {
-		return false, nil
+	ref, ok := asRef(a.body[0])
+	if !ok || !ref.valid() {
+		return kin{}, nil
 	}
-	a = c.one(ctx, aliveTime, method(parent, "Accessible.GetRole"))
-	if a.err != nil {
-		return false, basic(a.err)
+	got := c.batch(ctx, aliveTime, []request{method(ref, "Accessible.GetRole"), method(ref, "Accessible.GetState")})
+	for _, a := range got {
+		if a.err != nil {
+			return kin{}, basic(a.err)
+		}
 	}
-	role, ok := asUint(a.body)
+	number, ok := asUint(got[0].body)
+	if !ok || len(got[1].body) != 1 {
+		return kin{}, ErrProtocol
+	}
+	bits, ok := asBits(got[1].body[0])
 	if !ok {
-		return false, ErrProtocol
+		return kin{}, ErrProtocol
 	}
-	return roleOf(role) == RolePasswordText, nil
+	role := roleOf(number)
+	return kin{role: role, states: statesOf(kit, role, bits)}, nil
 }
 
 // prepareTime bounds what comes before a send.
@@ -70,7 +101,8 @@ const prepareTime = 2 * time.Second
 
 // act is the shape of all acts: a bounded look, then one send.
 func (c *Client) act(ctx context.Context, ref Ref, need Interfaces,
-	make func(context.Context, Node, Toolkit) (request, error), accepted func([]any) bool) (Sent, error) {
+	make func(context.Context, Node, Toolkit) (request, error), accepted func([]any) bool,
+) (Sent, error) {
 	look, cancel := context.WithTimeoutCause(ctx, prepareTime, ErrUnresponsive)
 	defer cancel()
 	// What was sent to a stopped application happens when it continues, so nothing is sent to one (C7.7); the look
@@ -143,8 +175,10 @@ func (c *Client) SetValue(ctx context.Context, ref Ref, value float64) (Sent, er
 		return SentNothing, ErrInvalid
 	}
 	return c.act(ctx, ref, HasValue, func(context.Context, Node, Toolkit) (request, error) {
-		return request{ref: ref, method: properties + "Set",
-			args: []any{spi + "Value", "CurrentValue", dbus.MakeVariant(value)}}, nil
+		return request{
+			ref: ref, method: properties + "Set",
+			args: []any{spi + "Value", "CurrentValue", dbus.MakeVariant(value)},
+		}, nil
 	}, saidAnything)
 }
 

@@ -161,8 +161,10 @@ func (c *Client) Toplevels(ctx context.Context, app Application) ([]Toplevel, er
 			places = append(places, method(n.Ref, "Component.GetExtents", coord))
 			placed = append(placed, len(tops))
 		}
-		tops = append(tops, Toplevel{Ref: n.Ref, PID: app.PID, Toolkit: app.Toolkit, Role: n.Role, Name: n.Name,
-			States: n.States})
+		tops = append(tops, Toplevel{
+			Ref: n.Ref, PID: app.PID, Toolkit: app.Toolkit, Role: n.Role, Name: n.Name,
+			States: n.States,
+		})
 	}
 	for k, a := range c.batch(ctx, callTime, places) {
 		if a.err == nil {

@@ -11,13 +11,22 @@ import (
 func obj(path string) []any { return []any{":1.7", dbus.ObjectPath(path)} }
 
 func newForm(path, parent string, index, children int32) []any {
-	return []any{obj(path), obj("/app"), obj(parent), index, children, []string{spi + "Action", "x.y"}, "name",
-		uint32(43), "description", []uint32{1 << 25, 1 << 9}}
+	return []any{
+		obj(path), obj("/app"), obj(parent), index, children,
+		[]string{spi + "Action", "x.y"},
+		"name",
+		uint32(43), "description",
+		[]uint32{1 << 25, 1 << 9},
+	}
 }
 
 func oldForm(path, parent string, kids ...[]any) []any {
-	return []any{obj(path), obj("/app"), obj(parent), kids, []string{spi + "Text"}, "name", uint32(61), "",
-		[]uint32{0, 0}}
+	return []any{
+		obj(path), obj("/app"), obj(parent), kids,
+		[]string{spi + "Text"},
+		"name", uint32(61), "",
+		[]uint32{0, 0},
+	}
 }
 
 func TestBothFormsOfCacheItemsAreRead(t *testing.T) {
@@ -110,13 +119,19 @@ func TestCacheOrderIsBelievedOnlyWhenComplete(t *testing.T) {
 		sure  bool
 	}{
 		{"in order", [][]any{newForm("/r", "/", 0, 2), newForm("/a", "/r", 0, 0), newForm("/b", "/r", 1, 0)}, "/a/b", true},
-		{"out of order", [][]any{newForm("/b", "/r", 1, 0), newForm("/a", "/r", 0, 0), newForm("/r", "/", 0, 2)},
-			"/a/b", true},
+		{
+			"out of order",
+			[][]any{newForm("/b", "/r", 1, 0), newForm("/a", "/r", 0, 0), newForm("/r", "/", 0, 2)},
+			"/a/b", true,
+		},
 		{"stale child", [][]any{newForm("/r", "/", 0, 1), newForm("/a", "/r", 0, 0), newForm("/b", "/r", 0, 0)}, "", false},
 		{"unknown count", [][]any{newForm("/r", "/", 0, -1), newForm("/a", "/r", 0, 0)}, "", false},
 		{"unknown index", [][]any{newForm("/r", "/", 0, 1), newForm("/a", "/r", -1, 0)}, "", false},
-		{"same index twice", [][]any{newForm("/r", "/", 0, 2), newForm("/a", "/r", 1, 0), newForm("/b", "/r", 1, 0)},
-			"", false},
+		{
+			"same index twice",
+			[][]any{newForm("/r", "/", 0, 2), newForm("/a", "/r", 1, 0), newForm("/b", "/r", 1, 0)},
+			"", false,
+		},
 		{"index too large", [][]any{newForm("/r", "/", 0, 1), newForm("/a", "/r", 1, 0)}, "", false},
 		{"child not cached", [][]any{newForm("/r", "/", 0, 2), newForm("/a", "/r", 0, 0)}, "", false},
 		{"old form", [][]any{oldForm("/r", "/", obj("/b"), obj("/a"))}, "/b/a", true},
@@ -185,8 +200,12 @@ func TestCutCountsCharacters(t *testing.T) {
 		want  string
 		cut   bool
 	}{
-		{"", 3, "", false}, {"abc", 3, "abc", false}, {"abcd", 3, "abc", true}, {"日本語", 3, "日本語", false},
-		{"日本語x", 3, "日本語", true}, {"é✓", 1, "é", true},
+		{"", 3, "", false},
+		{"abc", 3, "abc", false},
+		{"abcd", 3, "abc", true},
+		{"日本語", 3, "日本語", false},
+		{"日本語x", 3, "日本語", true},
+		{"é✓", 1, "é", true},
 	} {
 		if got, wasCut := cut(tt.in, tt.limit); got != tt.want || wasCut != tt.cut {
 			t.Errorf("%q to %d: %q %v", tt.in, tt.limit, got, wasCut)

@@ -220,14 +220,20 @@ func TestDangerousQuestionsAreNeverAsked(t *testing.T) {
 	a := d.fake(t)
 	extents := map[string][]any{"Component.GetExtents": {struct{ X, Y, W, H int32 }{1, 2, 3, 4}}}
 	sheet := a.add("/sheet", &fakeObject{role: 55, bits: usableBits | 1<<31, children: math.MaxInt32})
-	rows := a.add("/rows", &fakeObject{role: 55, bits: usableBits | 1<<31, children: managedMax + 1,
-		answers: map[string][]any{"Accessible.GetChildAtIndex": {wireRef{":1.0", nullPath}}}})
+	rows := a.add("/rows", &fakeObject{
+		role: 55, bits: usableBits | 1<<31, children: managedMax + 1,
+		answers: map[string][]any{"Accessible.GetChildAtIndex": {wireRef{":1.0", nullPath}}},
+	})
 	wide := a.add("/wide", &fakeObject{role: 31, bits: usableBits, children: childrenMax + 1})
 	bare := a.add("/bare", &fakeObject{role: 39, bits: usableBits, answers: extents})
 	hidden := a.add("/hidden", &fakeObject{role: 39, bits: 1 << 24, ifaces: []string{"Component"}, answers: extents})
-	text := a.add("/text", &fakeObject{role: 61, bits: usableBits, ifaces: []string{"Text", "Component"},
-		answers: map[string][]any{"Text.CharacterCount": {dbus.MakeVariant(int32(3))}, "Text.GetText": {"abc"},
-			"Component.GetExtents": extents["Component.GetExtents"]}})
+	text := a.add("/text", &fakeObject{
+		role: 61, bits: usableBits, ifaces: []string{"Text", "Component"},
+		answers: map[string][]any{
+			"Text.CharacterCount": {dbus.MakeVariant(int32(3))}, "Text.GetText": {"abc"},
+			"Component.GetExtents": extents["Component.GetExtents"],
+		},
+	})
 	secret := a.add("/secret", &fakeObject{role: 40, bits: usableBits, ifaces: []string{"Text", "Value"}})
 	foreign := Ref{Bus: ":1.0", Path: "/elsewhere"}
 	top := a.add("/top", &fakeObject{role: 23, bits: usableBits})
@@ -239,9 +245,17 @@ func TestDangerousQuestionsAreNeverAsked(t *testing.T) {
 		t.Errorf("%d nodes, cut %q", len(tree.Nodes), tree.Cut)
 	}
 	for _, words := range [][]string{
-		{"/sheet ", "GetChild"}, {"/rows ", "GetChildren"}, {"/rows ", fmt.Sprint("[", managedMax, "]")},
-		{"/wide ", "GetChildren"}, {"/bare ", "GetExtents"}, {"/hidden ", "GetExtents"},
-		{"/secret ", " Text."}, {"/secret ", " Value."}, {"/elsewhere"}, {"DeviceEventController"}, {"GrabFocus"},
+		{"/sheet ", "GetChild"},
+		{"/rows ", "GetChildren"},
+		{"/rows ", fmt.Sprint("[", managedMax, "]")},
+		{"/wide ", "GetChildren"},
+		{"/bare ", "GetExtents"},
+		{"/hidden ", "GetExtents"},
+		{"/secret ", " Text."},
+		{"/secret ", " Value."},
+		{"/elsewhere"},
+		{"DeviceEventController"},
+		{"GrabFocus"},
 	} {
 		if a.wasAsked(words...) {
 			t.Errorf("was asked %v", words)
@@ -267,21 +281,31 @@ func TestOutcomesOfActsAreToldApart(t *testing.T) {
 		asked   bool
 	}{
 		{"accepted", func(*fakeApp, *fakeObject) {}, SentAccepted, nil, true},
-		{"declined", func(_ *fakeApp, o *fakeObject) { o.answers["Action.DoAction"] = []any{false} },
-			SentDeclined, nil, true},
-		{"malformed", func(_ *fakeApp, o *fakeObject) { o.answers["Action.DoAction"] = []any{"yes"} },
-			SentDeclined, nil, true},
+		{
+			"declined", func(_ *fakeApp, o *fakeObject) { o.answers["Action.DoAction"] = []any{false} },
+			SentDeclined, nil, true,
+		},
+		{
+			"malformed", func(_ *fakeApp, o *fakeObject) { o.answers["Action.DoAction"] = []any{"yes"} },
+			SentDeclined, nil, true,
+		},
 		{"error", func(a *fakeApp, _ *fakeObject) { a.failing = "Action.DoAction" }, SentDeclined, ErrAnswered, true},
 		{"silent", func(a *fakeApp, _ *fakeObject) { a.silent = "Action.DoAction" }, SentUnanswered, ErrNoAnswer, true},
 		{"died", func(a *fakeApp, _ *fakeObject) { a.deadly = "Action.DoAction" }, SentUnanswered, ErrNoAnswer, true},
 		{"defunct", func(_ *fakeApp, o *fakeObject) { o.bits |= 1 << 6 }, SentNothing, ErrGone, false},
-		{"other action", func(_ *fakeApp, o *fakeObject) { o.answers["Action.GetName"] = []any{"explode"} },
-			SentNothing, ErrUnsupported, false},
+		{
+			"other action", func(_ *fakeApp, o *fakeObject) { o.answers["Action.GetName"] = []any{"explode"} },
+			SentNothing, ErrUnsupported, false,
+		},
 		{"no interface", func(_ *fakeApp, o *fakeObject) { o.ifaces = nil }, SentNothing, ErrUnsupported, false},
-		{"hung before", func(a *fakeApp, _ *fakeObject) { a.silent = "Accessible.GetRole" },
-			SentNothing, ErrUnresponsive, false},
-		{"hung at the look", func(a *fakeApp, _ *fakeObject) { a.silent = "Action.NActions" },
-			SentNothing, ErrUnresponsive, false},
+		{
+			"hung before", func(a *fakeApp, _ *fakeObject) { a.silent = "Accessible.GetRole" },
+			SentNothing, ErrUnresponsive, false,
+		},
+		{
+			"hung at the look", func(a *fakeApp, _ *fakeObject) { a.silent = "Action.NActions" },
+			SentNothing, ErrUnresponsive, false,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			a := d.fake(t)

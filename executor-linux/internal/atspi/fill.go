@@ -334,13 +334,11 @@ func (c *Client) look(ctx context.Context, ref Ref) (Node, Toolkit, error) {
 	if b.err != nil {
 		return Node{}, kit, b.err
 	}
-	secure, err := c.underSecure(ctx, &b.node)
+	states, err := c.around(ctx, kit, &b.node)
 	if err != nil {
 		return Node{}, kit, err
 	}
-	if secure {
-		b.node.States |= StateSecure
-	}
+	b.node.States |= states
 	return b.node, kit, nil
 }
 

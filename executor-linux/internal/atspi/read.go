@@ -113,7 +113,7 @@ func (w *walk) describe(ctx context.Context, first, last int) error {
 	for k, i := range missing {
 		refs[k] = w.nodes[i].Ref
 	}
-	defer w.spreadSecrecy(first, last)
+	defer w.spread(first, last)
 	q := question{kit: w.kit, patience: callTime, limit: w.limits.Text}
 	for k, b := range w.client.basics(ctx, q, refs) {
 		i := missing[k]
@@ -131,11 +131,20 @@ func (w *walk) describe(ctx context.Context, first, last int) error {
 	return nil
 }
 
-// spreadSecrecy marks what is inside a secure field as secure: GTK4 builds such fields of two elements (C2.10).
-func (w *walk) spreadSecrecy(first, last int) {
+// spread marks what an element is by where it lies: what is inside a secure field is secure, because GTK4 builds such
+// fields of two elements (C2.10), and the button inside a GTK4 menu button opens a popup (C0.3).
+func (w *walk) spread(first, last int) {
 	for i := max(first, 1); i < last; i++ {
-		if w.nodes[w.nodes[i].Parent].States.Has(StateSecure) {
+		parent := &w.nodes[w.nodes[i].Parent]
+		if parent.States.Has(StateSecure) {
 			w.nodes[i].States |= StateSecure
+		}
+		n := &w.nodes[i]
+		if opensPopup(w.kit, n.Role, kin{parent.Role, parent.States}, kin{}) {
+			n.States |= StateHasPopup
+		}
+		if opensPopup(w.kit, parent.Role, kin{}, kin{n.Role, n.States}) {
+			parent.States |= StateHasPopup
 		}
 	}
 }

@@ -66,8 +66,10 @@ func quirkOf(k Toolkit) quirk {
 	case ToolkitQt:
 		return quirk{name: "qt", origin: originClient, fromScreen: true, screen: true, showing: true, id: true}
 	case ToolkitChromium:
-		return quirk{name: "chromium", origin: originClient, screen: true, cache: true, showing: true,
-			mixedScale: true, asynchronous: true}
+		return quirk{
+			name: "chromium", origin: originClient, screen: true, cache: true, showing: true,
+			mixedScale: true, asynchronous: true,
+		}
 	case ToolkitLibreOffice:
 		return quirk{name: "libreoffice", origin: originFrame, fromScreen: true, screen: true, showing: true}
 	case ToolkitUnknown:
@@ -102,4 +104,28 @@ func toolkitNamed(toolkit, version, app string) Toolkit {
 		return ToolkitChromium
 	}
 	return ToolkitUnknown
+}
+
+// opensPopup says whether an element of this role opens a popup, for which the toolkit grabs the user's pointer. What
+// tells is the element it is in (GTK4: menu buttons, drop-downs) or the one that it holds (GTK3: buttons with a menu).
+func opensPopup(k Toolkit, role Role, in, holds kin) bool {
+	if role != RoleButton && role != RoleToggleButton {
+		return false
+	}
+	switch k {
+	case ToolkitGTK4:
+		// An expander is a button that holds others too, but it can have the focus itself.
+		return in.role == RoleComboBox || in.role == RoleMenuButton ||
+			(in.role == RoleButton || in.role == RoleToggleButton) && !in.states.Has(StateFocusable)
+	case ToolkitGTK3:
+		return holds.role == RoleMenu
+	case ToolkitUnknown, ToolkitQt, ToolkitChromium, ToolkitLibreOffice:
+	}
+	return false
+}
+
+// kin is what matters of an element's parent or child.
+type kin struct {
+	role   Role
+	states State
 }

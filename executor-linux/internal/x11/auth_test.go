@@ -84,8 +84,10 @@ func TestMissingAuthFileMeansNoCookie(t *testing.T) {
 }
 
 func TestOnlyLocalDisplaysAreDialled(t *testing.T) {
-	for display, want := range map[string]string{":0": "0", ":12.0": "12", "unix:3": "3", ":007": "7",
-		"host:0": "", ":0.1": "", ":x": "", "tcp/host:0": "", "/tmp/s:0": "", ":": "", ":../1": ""} {
+	for display, want := range map[string]string{
+		":0": "0", ":12.0": "12", "unix:3": "3", ":007": "7",
+		"host:0": "", ":0.1": "", ":x": "", "tcp/host:0": "", "/tmp/s:0": "", ":": "", ":../1": "",
+	} {
 		number, socket, err := localDisplay(display)
 		if number != want || (err != nil) != (want == "") {
 			t.Errorf("%q = %q %q %v, want %q", display, number, socket, err, want)

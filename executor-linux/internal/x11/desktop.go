@@ -30,8 +30,12 @@ type DesktopApp struct {
 	Name string
 	// Exec is the command with its field codes (files, icons) removed.
 	Exec []string
+	// Program is the resolved path of the program that Exec starts, empty when there is none.
+	Program string
 	// NoDisplay: it is not meant for menus.
 	NoDisplay bool
+	// Terminal: it needs a terminal to run in.
+	Terminal bool
 }
 
 // desktopEntry is a desktop file with what identification needs.
@@ -157,7 +161,8 @@ func preferred(a, b desktopEntry) int {
 
 // scan reads one applications directory.
 func (d *desktopIndex) scan(root string, files map[string]scannedFile, ids map[string]desktopEntry,
-	masked map[string]bool) error {
+	masked map[string]bool,
+) error {
 	// WalkDir does not follow a link at its root, and some systems have one.
 	root, err := filepath.EvalSymlinks(root)
 	if err != nil {
@@ -237,6 +242,9 @@ func (d *desktopIndex) load(path, id string) (scannedFile, bool) {
 	if ok {
 		e.trusted = d.systemOwned(path)
 		e.executables = d.resolve(e.app.Exec, tryExec(b))
+		if command := program(e.app.Exec); command != "" {
+			e.app.Program = d.lookup(command)
+		}
 	}
 	return scannedFile{stamp: now, entry: e, valid: ok}, true
 }
@@ -299,7 +307,7 @@ func parseDesktop(b []byte, id string) (desktopEntry, bool) {
 	keys := parseKeyFile(b, "Desktop Entry")
 	e := desktopEntry{flatpak: keys["X-Flatpak"], snap: keys["X-SnapInstanceName"]}
 	e.app = DesktopApp{ID: id, Name: unescapeValue(keys["Name"]), NoDisplay: keys["NoDisplay"] == "true"}
-	e.app.Exec = parseExec(unescapeValue(keys["Exec"]))
+	e.app.Exec, e.app.Terminal = parseExec(unescapeValue(keys["Exec"])), keys["Terminal"] == "true"
 	ok := keys["Type"] == "Application" && keys["Hidden"] != "true" && len(e.app.Exec) > 0
 	return e, ok
 }

@@ -20,8 +20,10 @@ const (
 	extXInput    = "XInputExtension"
 )
 
-var extensionNames = []string{extComposite, extDamage, extRandR, extRes, extShm, extXFixes, extXInput,
-	"XTEST", "SHAPE", "SYNC", "MIT-SCREEN-SAVER", "XKEYBOARD"}
+var extensionNames = []string{
+	extComposite, extDamage, extRandR, extRes, extShm, extXFixes, extXInput,
+	"XTEST", "SHAPE", "SYNC", "MIT-SCREEN-SAVER", "XKEYBOARD",
+}
 
 // atomTable holds the atoms this package reads. Atoms never change while the server lives.
 type atomTable struct {
@@ -130,11 +132,16 @@ func internAtoms(x *xgb.Conn) (atomTable, error) {
 		name string
 		to   *xproto.Atom
 	}{
-		{"WM_STATE", &t.wmState}, {"_NET_WM_NAME", &t.netWMName}, {"UTF8_STRING", &t.utf8String},
-		{"_GTK_FRAME_EXTENTS", &t.gtkFrameExtents}, {"_NET_WM_WINDOW_TYPE", &t.netWMWindowType},
-		{"_NET_WM_STATE", &t.netWMState}, {"_NET_ACTIVE_WINDOW", &t.netActiveWindow},
+		{"WM_STATE", &t.wmState},
+		{"_NET_WM_NAME", &t.netWMName},
+		{"UTF8_STRING", &t.utf8String},
+		{"_GTK_FRAME_EXTENTS", &t.gtkFrameExtents},
+		{"_NET_WM_WINDOW_TYPE", &t.netWMWindowType},
+		{"_NET_WM_STATE", &t.netWMState},
+		{"_NET_ACTIVE_WINDOW", &t.netActiveWindow},
 		{"_NET_SUPPORTING_WM_CHECK", &t.netSupportingWMCheck},
-		{"_NET_WM_STATE_MODAL", &t.stateModal}, {"_NET_WM_STATE_HIDDEN", &t.stateHidden},
+		{"_NET_WM_STATE_MODAL", &t.stateModal},
+		{"_NET_WM_STATE_HIDDEN", &t.stateHidden},
 		{"CLIPBOARD", &t.clipboard},
 	}
 	intern := func(name string) xproto.InternAtomCookie {

@@ -70,8 +70,10 @@ func TestUserStateDiff(t *testing.T) {
 }
 
 func TestFontResolutionIsRead(t *testing.T) {
-	for s, want := range map[string]int{"Xft.dpi:\t192\nXft.hinting: 1\n": 192, "a: b\nXft.dpi: 143.9": 144,
-		"xft.dpi: 96": 0, "Xft.dpi: 1e9": 0, "Xft.dpi: NaN": 0, "": 0} {
+	for s, want := range map[string]int{
+		"Xft.dpi:\t192\nXft.hinting: 1\n": 192, "a: b\nXft.dpi: 143.9": 144,
+		"xft.dpi: 96": 0, "Xft.dpi: 1e9": 0, "Xft.dpi: NaN": 0, "": 0,
+	} {
 		if got := xftDPI([]byte(s)); got != want {
 			t.Errorf("%q = %d, want %d", s, got, want)
 		}

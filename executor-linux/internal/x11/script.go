@@ -37,8 +37,10 @@ var families = []struct {
 	{"pypy", options{code: "cm", valued: []string{"-W", "-X"}}},
 	{"perl", options{code: "eE", valued: []string{"-I"}}},
 	{"ruby", options{code: "e", valued: []string{"-I", "-r", "-C"}}},
-	{"node", options{code: "ep", long: []string{"--eval", "--print"},
-		valued: []string{"-r", "--require", "--import", "--loader", "-C", "--conditions"}}},
+	{"node", options{
+		code: "ep", long: []string{"--eval", "--print"},
+		valued: []string{"-r", "--require", "--import", "--loader", "-C", "--conditions"},
+	}},
 	{"java", options{valued: []string{"-cp", "-classpath", "--class-path", "-p", "--module-path", "--add-modules"}}},
 	{"php", options{code: "rBRE", valued: []string{"-c", "-d", "-z"}}},
 	{"lua", options{code: "e", valued: []string{"-l"}}},

@@ -33,16 +33,28 @@ var typeNames = [...]struct {
 	name string
 	is   Type
 }{
-	{"NORMAL", TypeNormal}, {"DIALOG", TypeDialog}, {"UTILITY", TypeUtility}, {"TOOLBAR", TypeToolbar},
-	{"SPLASH", TypeSplash}, {"MENU", TypeMenu}, {"DROPDOWN_MENU", TypeDropdownMenu},
-	{"POPUP_MENU", TypePopupMenu}, {"TOOLTIP", TypeTooltip}, {"COMBO", TypeCombo}, {"DND", TypeDND},
-	{"NOTIFICATION", TypeNotification}, {"DOCK", TypeDock}, {"DESKTOP", TypeDesktop},
+	{"NORMAL", TypeNormal},
+	{"DIALOG", TypeDialog},
+	{"UTILITY", TypeUtility},
+	{"TOOLBAR", TypeToolbar},
+	{"SPLASH", TypeSplash},
+	{"MENU", TypeMenu},
+	{"DROPDOWN_MENU", TypeDropdownMenu},
+	{"POPUP_MENU", TypePopupMenu},
+	{"TOOLTIP", TypeTooltip},
+	{"COMBO", TypeCombo},
+	{"DND", TypeDND},
+	{"NOTIFICATION", TypeNotification},
+	{"DOCK", TypeDock},
+	{"DESKTOP", TypeDesktop},
 }
 
 // String is the name in lower case, as EWMH has it.
 func (t Type) String() string {
-	names := [...]string{"unknown", "normal", "dialog", "utility", "toolbar", "splash", "menu", "dropdown_menu",
-		"popup_menu", "tooltip", "combo", "dnd", "notification", "dock", "desktop"}
+	names := [...]string{
+		"unknown", "normal", "dialog", "utility", "toolbar", "splash", "menu", "dropdown_menu",
+		"popup_menu", "tooltip", "combo", "dnd", "notification", "dock", "desktop",
+	}
 	if t < 0 || int(t) >= len(names) {
 		return names[TypeUnknown]
 	}
