@@ -37,9 +37,11 @@ func TestGoodActsAreConfirmed(t *testing.T) {
 		{"type on", nodeField, typeText(" and new", commonv1.TextMode_TEXT_MODE_APPEND), byText},
 		{"check", nodeCheck, setChecked(true), byState},
 		{"focus", nodeField, &commonv1.Act{Act: &commonv1.Act_FocusElement{
-			FocusElement: &commonv1.FocusElement{ElementId: 1}}}, byState},
+			FocusElement: &commonv1.FocusElement{ElementId: 1},
+		}}, byState},
 		{"select", nodeCombo, &commonv1.Act{Act: &commonv1.Act_SelectOption{
-			SelectOption: &commonv1.SelectOption{ElementId: 1, Option: "Blue"}}}, bySelect},
+			SelectOption: &commonv1.SelectOption{ElementId: 1, Option: "Blue"},
+		}}, bySelect},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -72,7 +74,8 @@ func TestActsThatAreNotOffered(t *testing.T) {
 	shift := click()
 	shift.GetClickElement().Modifiers = []commonv1.Modifier{commonv1.Modifier_MODIFIER_SHIFT}
 	raise := &commonv1.Act{Act: &commonv1.Act_Perform{Perform: &commonv1.Perform{
-		ElementId: 1, Action: commonv1.ElementAction_ELEMENT_ACTION_OPEN}}}
+		ElementId: 1, Action: commonv1.ElementAction_ELEMENT_ACTION_OPEN,
+	}}}
 	cases := []struct {
 		name string
 		node int
@@ -83,9 +86,11 @@ func TestActsThatAreNotOffered(t *testing.T) {
 		{"right click", nodeButton, right, refusal.AnswerNotSupported},
 		{"shift click", nodeButton, shift, refusal.AnswerNotSupported},
 		{"press keys", nodeButton, &commonv1.Act{Act: &commonv1.Act_PressKeys{
-			PressKeys: &commonv1.PressKeys{Keys: "a"}}}, refusal.AnswerNotSupported},
+			PressKeys: &commonv1.PressKeys{Keys: "a"},
+		}}, refusal.AnswerNotSupported},
 		{"close window", nodeButton, &commonv1.Act{Act: &commonv1.Act_CloseWindow{
-			CloseWindow: &commonv1.CloseWindow{}}}, refusal.AnswerNotSupported},
+			CloseWindow: &commonv1.CloseWindow{},
+		}}, refusal.AnswerNotSupported},
 		{"action not advertised", nodeButton, raise, refusal.AnswerElementNotActionable},
 		{"not a number", nodeSlider, setValue("seven"), refusal.AnswerElementNotActionable},
 		{"hexadecimal", nodeSlider, setValue("0x1p1"), refusal.AnswerElementNotActionable},
@@ -118,29 +123,47 @@ func TestTargetIsCheckedAgain(t *testing.T) {
 		want    refusal.Answer
 		changed []commonv1.ElementProperty
 	}{
-		{"the user types", func(f *fake) { f.node("field").Value = "the user's" }, nodeField, setValue("x"),
-			refusal.AnswerElementChanged, changed(commonv1.ElementProperty_ELEMENT_PROPERTY_VALUE)},
+		{
+			"the user types", func(f *fake) { f.node("field").Value = "the user's" }, nodeField, setValue("x"),
+			refusal.AnswerElementChanged, changed(commonv1.ElementProperty_ELEMENT_PROPERTY_VALUE),
+		},
 		{"the user toggles", func(f *fake) {
 			f.node("check").States = f.node("check").States.With(commonv1.ElementState_ELEMENT_STATE_CHECKED)
 		}, nodeCheck, click(), refusal.AnswerElementChanged, changed(commonv1.ElementProperty_ELEMENT_PROPERTY_STATE)},
-		{"renamed", func(f *fake) { f.node("button").Name = "Delete" }, nodeButton, click(),
-			refusal.AnswerElementDigestMismatch, changed(commonv1.ElementProperty_ELEMENT_PROPERTY_NAME)},
-		{"becomes secure", func(f *fake) { f.node("field").Secure = true }, nodeField, setValue("x"),
-			refusal.AnswerElementDigestMismatch, changed(commonv1.ElementProperty_ELEMENT_PROPERTY_SECURE)},
-		{"disabled", func(f *fake) { f.node("button").States = 0 }, nodeButton, click(),
-			refusal.AnswerElementDigestMismatch, changed(commonv1.ElementProperty_ELEMENT_PROPERTY_ENABLED)},
-		{"actions", func(f *fake) { f.node("button").Actions = nil }, nodeButton, click(),
-			refusal.AnswerElementDigestMismatch, changed(commonv1.ElementProperty_ELEMENT_PROPERTY_ACTIONS)},
-		{"other renderer", func(f *fake) { f.node("button").Renderer = 4 }, nodeButton, click(),
-			refusal.AnswerElementReleased, nil},
+		{
+			"renamed", func(f *fake) { f.node("button").Name = "Delete" }, nodeButton, click(),
+			refusal.AnswerElementDigestMismatch, changed(commonv1.ElementProperty_ELEMENT_PROPERTY_NAME),
+		},
+		{
+			"becomes secure", func(f *fake) { f.node("field").Secure = true }, nodeField, setValue("x"),
+			refusal.AnswerElementDigestMismatch, changed(commonv1.ElementProperty_ELEMENT_PROPERTY_SECURE),
+		},
+		{
+			"disabled", func(f *fake) { f.node("button").States = 0 }, nodeButton, click(),
+			refusal.AnswerElementDigestMismatch, changed(commonv1.ElementProperty_ELEMENT_PROPERTY_ENABLED),
+		},
+		{
+			"actions", func(f *fake) { f.node("button").Actions = nil }, nodeButton, click(),
+			refusal.AnswerElementDigestMismatch, changed(commonv1.ElementProperty_ELEMENT_PROPERTY_ACTIONS),
+		},
+		{
+			"other renderer", func(f *fake) { f.node("button").Renderer = 4 }, nodeButton, click(),
+			refusal.AnswerElementReleased, nil,
+		},
 		{"locked", func(f *fake) { f.desk.Locked = true }, nodeButton, click(), refusal.AnswerScreenLocked, nil},
 		{"window gone", func(f *fake) { f.windows = f.windows[1:] }, nodeButton, click(), refusal.AnswerWindowGone, nil},
-		{"process replaced", func(f *fake) { f.windows[0].Identity.Start++ }, nodeButton, click(),
-			refusal.AnswerProcessReplaced, nil},
-		{"window replaced", func(f *fake) { f.windows[0].Identity.Birth++ }, nodeButton, click(),
-			refusal.AnswerWindowChanged, nil},
-		{"page navigated", func(f *fake) { f.windows[0].Page.Document = "2" }, nodeButton, click(),
-			refusal.AnswerPageChanged, nil},
+		{
+			"process replaced", func(f *fake) { f.windows[0].Identity.Start++ }, nodeButton, click(),
+			refusal.AnswerProcessReplaced, nil,
+		},
+		{
+			"window replaced", func(f *fake) { f.windows[0].Identity.Birth++ }, nodeButton, click(),
+			refusal.AnswerWindowChanged, nil,
+		},
+		{
+			"page navigated", func(f *fake) { f.windows[0].Page.Document = "2" }, nodeButton, click(),
+			refusal.AnswerPageChanged, nil,
+		},
 		{"modal dialog", func(f *fake) {
 			w := fakeWindow(editor2, "Really?", Rect{700, 0, 100, 100}, 2)
 			w.Dialog, w.Modal, w.Owner = true, true, editor.ID
@@ -151,7 +174,8 @@ func TestTargetIsCheckedAgain(t *testing.T) {
 		}, nodeButton, click(), refusal.AnswerWindowOccluded, nil},
 		{"a popup opened", func(f *fake) {
 			f.windows[0].Surfaces = append(f.windows[0].Surfaces, Surface{
-				ID: 77, Kind: commonv1.SurfaceKind_SURFACE_KIND_POPUP, Bounds: Rect{100, 100, 200, 200}, Order: 1})
+				ID: 77, Kind: commonv1.SurfaceKind_SURFACE_KIND_POPUP, Bounds: Rect{100, 100, 200, 200}, Order: 1,
+			})
 		}, nodeButton, click(), refusal.AnswerSurfaceNotInFrame, nil},
 	}
 	for _, c := range cases {
@@ -279,10 +303,14 @@ func TestReferenceGoneIsRefetchedOnlyIfUnique(t *testing.T) {
 		want    refusal.Answer
 	}{
 		{"replaced", func(f *fake) { f.node("button").Object = "button2" }, 0},
-		{"replaced and moved", func(f *fake) { n := f.node("button"); n.Object, n.Bounds.X = "b2", 50 },
-			refusal.AnswerElementReleased},
-		{"replaced and renamed", func(f *fake) { n := f.node("button"); n.Object, n.Name = "b2", "Delete" },
-			refusal.AnswerElementReleased},
+		{
+			"replaced and moved", func(f *fake) { n := f.node("button"); n.Object, n.Bounds.X = "b2", 50 },
+			refusal.AnswerElementReleased,
+		},
+		{
+			"replaced and renamed", func(f *fake) { n := f.node("button"); n.Object, n.Name = "b2", "Delete" },
+			refusal.AnswerElementReleased,
+		},
 		{"split", func(f *fake) {
 			f.node("button").Object = "b2"
 			twin := *f.node("b2")
@@ -436,10 +464,14 @@ func TestTargetClosedByTheAct(t *testing.T) {
 		want    commonv1.Outcome
 		missing commonv1.ObservationMissing
 	}{
-		{"its process lives", true, commonv1.Outcome_OUTCOME_OK,
-			commonv1.ObservationMissing_OBSERVATION_MISSING_TARGET_CLOSED},
-		{"its process died", false, commonv1.Outcome_OUTCOME_UNKNOWN,
-			commonv1.ObservationMissing_OBSERVATION_MISSING_CAPTURE_FAILED},
+		{
+			"its process lives", true, commonv1.Outcome_OUTCOME_OK,
+			commonv1.ObservationMissing_OBSERVATION_MISSING_TARGET_CLOSED,
+		},
+		{
+			"its process died", false, commonv1.Outcome_OUTCOME_UNKNOWN,
+			commonv1.ObservationMissing_OBSERVATION_MISSING_CAPTURE_FAILED,
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

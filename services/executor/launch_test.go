@@ -89,10 +89,14 @@ func TestLaunchIsRefused(t *testing.T) {
 		{"resolves to something else", func(f *fake, _ *executorv1.LaunchAppRequest, _ *commonv1.PermitClaims) {
 			f.resolved.Executable = "/evil"
 		}, refusal.AnswerResolutionChanged},
-		{"gone", func(f *fake, _ *executorv1.LaunchAppRequest, _ *commonv1.PermitClaims) { f.resolved.AppID = "" },
-			refusal.AnswerAppNotFound},
-		{"locked", func(f *fake, _ *executorv1.LaunchAppRequest, _ *commonv1.PermitClaims) { f.desk.Locked = true },
-			refusal.AnswerScreenLocked},
+		{
+			"gone", func(f *fake, _ *executorv1.LaunchAppRequest, _ *commonv1.PermitClaims) { f.resolved.AppID = "" },
+			refusal.AnswerAppNotFound,
+		},
+		{
+			"locked", func(f *fake, _ *executorv1.LaunchAppRequest, _ *commonv1.PermitClaims) { f.desk.Locked = true },
+			refusal.AnswerScreenLocked,
+		},
 		{"unknown resolution", func(_ *fake, q *executorv1.LaunchAppRequest, _ *commonv1.PermitClaims) {
 			q.ResolutionId = "r-never"
 		}, refusal.AnswerSnapshotUnknown},

@@ -33,8 +33,10 @@ func TestActPermitIsDerivedAgain(t *testing.T) {
 		}, refusal.AnswerPermitInvalid},
 		{"not canonical", func(r *rig, o *order) { o.sign = r.signLoosely }, refusal.AnswerPermitInvalid},
 		{"expired", func(r *rig, _ *order) { r.now.Add(int64(6 * time.Second)) }, refusal.AnswerPermitExpired},
-		{"read permit", func(_ *rig, o *order) { o.claims.Kind = commonv1.PermitKind_PERMIT_KIND_READ },
-			refusal.AnswerPermitMismatch},
+		{
+			"read permit", func(_ *rig, o *order) { o.claims.Kind = commonv1.PermitKind_PERMIT_KIND_READ },
+			refusal.AnswerPermitMismatch,
+		},
 		{"other session", func(_ *rig, o *order) { o.claims.SessionId = "s-2" }, refusal.AnswerPermitMismatch},
 		{"other incarnation", func(_ *rig, o *order) { o.claims.Incarnation = randomID() }, refusal.AnswerPermitMismatch},
 		{"no policy generation", func(_ *rig, o *order) { o.claims.PolicyGeneration = 0 }, refusal.AnswerPermitMismatch},

@@ -83,15 +83,20 @@ func TestVerbsOnTheVirtualDesk(t *testing.T) {
 		{commonv1.Role_ROLE_SLIDER, "Volume", set("40")},
 		{commonv1.Role_ROLE_TEXT_AREA, "Notes", write("one\ntwo", commonv1.TextMode_TEXT_MODE_APPEND)},
 		{commonv1.Role_ROLE_SWITCH, "Notifications", &commonv1.Act{Act: &commonv1.Act_SetChecked{
-			SetChecked: &commonv1.SetChecked{ElementId: 1, Checked: true}}}},
+			SetChecked: &commonv1.SetChecked{ElementId: 1, Checked: true},
+		}}},
 		{commonv1.Role_ROLE_DISCLOSURE, "Details", &commonv1.Act{Act: &commonv1.Act_SetExpanded{
-			SetExpanded: &commonv1.SetExpanded{ElementId: 1, Expanded: true}}}},
+			SetExpanded: &commonv1.SetExpanded{ElementId: 1, Expanded: true},
+		}}},
 		{commonv1.Role_ROLE_TEXT_FIELD, "Name", &commonv1.Act{Act: &commonv1.Act_FocusElement{
-			FocusElement: &commonv1.FocusElement{ElementId: 1}}}},
+			FocusElement: &commonv1.FocusElement{ElementId: 1},
+		}}},
 		{commonv1.Role_ROLE_COMBO_BOX, "Color", &commonv1.Act{Act: &commonv1.Act_SelectOption{
-			SelectOption: &commonv1.SelectOption{ElementId: 1, Option: "Blue"}}}},
+			SelectOption: &commonv1.SelectOption{ElementId: 1, Option: "Blue"},
+		}}},
 		{commonv1.Role_ROLE_BUTTON, "More", &commonv1.Act{Act: &commonv1.Act_Perform{
-			Perform: &commonv1.Perform{ElementId: 1, Action: commonv1.ElementAction_ELEMENT_ACTION_SHOW_MENU}}}},
+			Perform: &commonv1.Perform{ElementId: 1, Action: commonv1.ElementAction_ELEMENT_ACTION_SHOW_MENU},
+		}}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -4,38 +4,16 @@ package main
 
 import (
 	"context"
-	"crypto/ed25519"
-	"errors"
-	"fmt"
 	"log/slog"
-	"net"
 	"os"
-	"os/signal"
-	"path/filepath"
-	"syscall"
-	"time"
 
 	"fairlead.dev/executor-darwin/macdesk"
 	"fairlead.dev/services/executor"
-	"fairlead.dev/services/shared/peersock"
-	"fairlead.dev/services/shared/permit"
-	"fairlead.dev/services/shared/telemetry"
+	"fairlead.dev/services/executor/process"
 )
 
-// version is set by -ldflags "-X main.version=…".
+// version is set by the build: -ldflags "-X main.version=…".
 var version = "dev"
-
-const (
-	role = "executor"
-	// exitFailure is any failure without a number of its own.
-	exitFailure = 1
-	// exitByHand means that the launcher did not start it.
-	exitByHand = 2
-	// exitProtocol means that launcher and executor do not understand each other (C9.2).
-	exitProtocol = 76
-	// traceFlush bounds the wait for the last spans.
-	traceFlush = 2 * time.Second
-)
 
 const help = `fairlead-executor-darwin will read and operate the windows of a Mac for fairlead; it offers nothing yet.
 It is started by "fairlead up", not by hand.
@@ -44,95 +22,9 @@ It is started by "fairlead up", not by hand.
   --help      print this text
 `
 
-func main() { os.Exit(run(os.Args[1:])) }
-
-func run(args []string) int {
-	switch {
-	case len(args) == 1 && args[0] == "--version":
-		fmt.Println("fairlead-executor-darwin " + version)
-		return 0
-	case len(args) == 1 && (args[0] == "--help" || args[0] == "-h"):
-		fmt.Print(help)
-		return 0
-	case len(args) > 0:
-		fmt.Fprint(os.Stderr, help)
-		return exitByHand
-	}
-	in, err := peersock.Inherit()
-	if err != nil {
-		fmt.Fprintln(os.Stderr,
-			"fairlead-executor-darwin is started by \"fairlead up\"; it does nothing when started by hand.")
-		return exitByHand
-	}
-	log := telemetry.NewLogger(os.Stderr, role)
-	if err := serve(in, log); err != nil {
-		if errors.Is(err, errProtocol) {
-			log.Error("launcher and executor do not understand each other", telemetry.Kind("protocol"))
-			return exitProtocol
-		}
-		log.Error("the executor ended with an error", telemetry.Kind("failure"))
-		return exitFailure
-	}
-	return 0
-}
-
-// errProtocol means that what the launcher handed over is not what was agreed.
-var errProtocol = errors.New("protocol")
-
-func serve(in *peersock.Inherited, log *slog.Logger) error {
-	if in.Role != role {
-		return errProtocol
-	}
-	lifetime, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer stop()
-	ctx, cancel := context.WithCancel(lifetime)
-	defer cancel()
-	go func() {
-		select {
-		case <-in.Gone:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	key, err := peersock.ReadKey(ed25519.PublicKeySize)
-	if err != nil {
-		return errors.Join(errProtocol, err)
-	}
-	host, err := link(peersock.FDHost)
-	if err != nil {
-		return err
-	}
-	launcher, err := link(peersock.FDLauncher)
-	if err != nil {
-		return err
-	}
-	var debug net.Listener
-	if in.Debug {
-		if debug, err = peersock.Listen(filepath.Join(in.RuntimeDir, "debug"), "executor.sock"); err != nil {
-			return err
-		}
-	}
-	traces, flush, err := telemetry.Provider(ctx, role, version)
-	if err != nil {
-		return err
-	}
-	e, err := executor.New(executor.Config{
-		Platform: macdesk.New(), PolicyKey: key, Log: log, Traces: traces, Version: version, Clock: permit.BootClock,
-	})
-	if err != nil {
-		return err
-	}
-	log.Info("executor serves", telemetry.Version(version), telemetry.PID(os.Getpid()))
-	err = e.Serve(ctx, host, launcher, debug)
-	end, done := context.WithTimeout(context.WithoutCancel(ctx), traceFlush)
-	defer done()
-	return errors.Join(err, flush(end))
-}
-
-func link(fd uintptr) (net.Conn, error) {
-	c, err := peersock.Conn(peersock.File(fd))
-	if err != nil {
-		return nil, errors.Join(errProtocol, err)
-	}
-	return c, nil
+func main() {
+	os.Exit(process.Program{
+		Name: "fairlead-executor-darwin", Version: version, Help: help,
+		Open: func(context.Context, *slog.Logger) (executor.Platform, error) { return macdesk.New(), nil },
+	}.Main(os.Args[1:], os.Stdout, os.Stderr))
 }

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"fairlead.dev/executor-linux/privatedesk"
+	"fairlead.dev/services/executor/process"
 )
 
 // exitMissing means that packages are missing.
@@ -89,7 +90,7 @@ func install(stdout, stderr io.Writer) int {
 	defer stop()
 	if err := privatedesk.Install(ctx, stderr, packages...); err != nil {
 		fmt.Fprintf(stderr, "%v\n", err)
-		return exitFailure
+		return process.ExitFailure
 	}
 	if left := lacking(); len(left) > 0 {
 		fmt.Fprintf(stderr, "still missing after installing: %v\n", left)

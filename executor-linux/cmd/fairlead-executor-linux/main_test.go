@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"fairlead.dev/services/executor/process"
 )
 
 // asProgram makes the test executable behave as the program.
@@ -29,8 +31,8 @@ func TestCommandLine(t *testing.T) {
 	}{
 		{"version", []string{"--version"}, 0, "fairlead-executor-linux dev\n"},
 		{"help", []string{"--help"}, 0, "desktop --check"},
-		{"by hand", nil, exitByHand, "is started by \"fairlead up\""},
-		{"nonsense", []string{"--dance"}, exitByHand, "--version"},
+		{"by hand", nil, process.ExitByHand, "is started by \"fairlead up\""},
+		{"nonsense", []string{"--dance"}, process.ExitByHand, "--version"},
 		{"desktop help", []string{"desktop", "--help"}, 0, "private desktop"},
 		{"desktop nonsense", []string{"desktop", "--dance"}, 2, "--help"},
 	} {

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"fairlead.dev/services/executor/process"
+
 	"go.opentelemetry.io/otel/trace/noop"
 
 	commonv1 "fairlead.dev/gen/fairlead/common/v1"
@@ -99,7 +101,7 @@ func TestServesUntilTheLauncherEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer home.Close()
-	c := startChild(t, home.Env(), role)
+	c := startChild(t, home.Env(), "executor")
 	conn, err := peersock.Conn(c.host)
 	if err != nil {
 		t.Fatal(err)
@@ -148,26 +150,26 @@ func TestServerThatEndsEndsTheExecutor(t *testing.T) {
 			env = append(env, kv)
 		}
 	}
-	c := startChild(t, env, role)
+	c := startChild(t, env, "executor")
 	time.Sleep(time.Second)
 	if err := home.Close(); err != nil {
 		t.Log(err)
 	}
-	if code := c.end(t); code != exitFailure && code != -1 {
+	if code := c.end(t); code != process.ExitFailure && code != -1 {
 		t.Errorf("exit code %d: %s", code, c.log.String())
 	}
 }
 
 func TestAnotherRoleIsAProtocolError(t *testing.T) {
 	c := startChild(t, nil, "policy")
-	if code := c.end(t); code != exitProtocol {
+	if code := c.end(t); code != process.ExitProtocol {
 		t.Errorf("exit code %d", code)
 	}
 }
 
 func TestNoDesktopIsSaid(t *testing.T) {
-	c := startChild(t, []string{"DISPLAY=:9876"}, role)
-	if code := c.end(t); code != exitFailure || !strings.Contains(c.log.String(), "no X display") {
+	c := startChild(t, []string{"DISPLAY=:9876"}, "executor")
+	if code := c.end(t); code != process.ExitFailure || !strings.Contains(c.log.String(), "the desktop is not there") {
 		t.Errorf("exit code %d: %s", code, c.log.String())
 	}
 }

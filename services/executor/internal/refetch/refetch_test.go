@@ -25,14 +25,30 @@ func TestFind(t *testing.T) {
 		{"missing", []Signature{a, b}, []Signature{b}, Result{Answer: refusal.AnswerElementReleased}},
 		{"twins now", []Signature{a, b}, []Signature{a, a}, Result{Answer: refusal.AnswerElementAmbiguous, Candidates: 2}},
 		{"twins before", []Signature{a, a}, []Signature{a}, Result{Answer: refusal.AnswerElementAmbiguous, Candidates: 2}},
-		{"other value", []Signature{a}, []Signature{with(func(s *Signature) { s.Value = "x" })},
-			Result{Answer: refusal.AnswerElementReleased}},
-		{"moved", []Signature{a}, []Signature{with(func(s *Signature) { s.X++ })},
-			Result{Answer: refusal.AnswerElementReleased}},
-		{"deeper", []Signature{a}, []Signature{with(func(s *Signature) { s.Depth++ })},
-			Result{Answer: refusal.AnswerElementReleased}},
-		{"other renderer", []Signature{a}, []Signature{with(func(s *Signature) { s.Renderer++ })},
-			Result{Answer: refusal.AnswerElementReleased}},
+		{
+			"other value",
+			[]Signature{a},
+			[]Signature{with(func(s *Signature) { s.Value = "x" })},
+			Result{Answer: refusal.AnswerElementReleased},
+		},
+		{
+			"moved",
+			[]Signature{a},
+			[]Signature{with(func(s *Signature) { s.X++ })},
+			Result{Answer: refusal.AnswerElementReleased},
+		},
+		{
+			"deeper",
+			[]Signature{a},
+			[]Signature{with(func(s *Signature) { s.Depth++ })},
+			Result{Answer: refusal.AnswerElementReleased},
+		},
+		{
+			"other renderer",
+			[]Signature{a},
+			[]Signature{with(func(s *Signature) { s.Renderer++ })},
+			Result{Answer: refusal.AnswerElementReleased},
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

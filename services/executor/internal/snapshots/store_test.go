@@ -28,17 +28,23 @@ func TestSixAnswers(t *testing.T) {
 		{"superseded", func(s *Store[int]) { s.Add("b", window(1), 0, 0) }, 0, refusal.AnswerSnapshotSuperseded},
 		{"another window", func(s *Store[int]) { s.Add("b", window(2), 0, 0) }, 0, 0},
 		{"expired", func(*Store[int]) {}, Lifetime + 1, refusal.AnswerSnapshotExpired},
-		{"spent, then long ago", func(s *Store[int]) { s.Spend("a", 0); s.Consume("a") }, Lifetime + 1,
-			refusal.AnswerSnapshotSpent},
+		{
+			"spent, then long ago", func(s *Store[int]) { s.Spend("a", 0); s.Consume("a") }, Lifetime + 1,
+			refusal.AnswerSnapshotSpent,
+		},
 		{"evicted", func(s *Store[int]) {
 			for i := range LiveMax {
 				s.Add(ident.SnapshotID(fmt.Sprint(i)), window(10+i), 0, 0)
 			}
 		}, 0, refusal.AnswerSnapshotEvicted},
-		{"superseded while sent", func(s *Store[int]) { s.Spend("a", 0); s.Add("b", window(1), 0, 0); s.Consume("a") }, 0,
-			refusal.AnswerSnapshotSpent},
-		{"superseded while refused", func(s *Store[int]) { s.Spend("a", 0); s.Add("b", window(1), 0, 0); s.Restore("a") }, 0,
-			refusal.AnswerSnapshotSuperseded},
+		{
+			"superseded while sent", func(s *Store[int]) { s.Spend("a", 0); s.Add("b", window(1), 0, 0); s.Consume("a") }, 0,
+			refusal.AnswerSnapshotSpent,
+		},
+		{
+			"superseded while refused", func(s *Store[int]) { s.Spend("a", 0); s.Add("b", window(1), 0, 0); s.Restore("a") }, 0,
+			refusal.AnswerSnapshotSuperseded,
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
