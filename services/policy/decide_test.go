@@ -27,64 +27,116 @@ func TestDecideRefuses(t *testing.T) {
 		missing commonv1.LeaseClass
 		rule    string
 	}{
-		{name: "no session", bundle: permitAll, act: click(func(r *policyv1.DecideRequest) { r.SessionId = "x" }),
-			want: refusal.SessionUnknown},
-		{name: "the user stopped it", bundle: permitAll, act: click(), want: refusal.UserStopped,
-			before: func(t *testing.T, b *bench) { semanticOnCalc(t, b); b.fact(t, stopped) }},
-		{name: "a sensitive app", bundle: permitAll, act: click(inApp(keepass)), want: refusal.SensitiveTarget,
-			rule: rules.FloorSensitive},
-		{name: "a sensitive app behind a harmless name", bundle: permitAll, want: refusal.SensitiveTarget,
+		{
+			name: "no session", bundle: permitAll, act: click(func(r *policyv1.DecideRequest) { r.SessionId = "x" }),
+			want: refusal.SessionUnknown,
+		},
+		{
+			name: "the user stopped it", bundle: permitAll, act: click(), want: refusal.UserStopped,
+			before: func(t *testing.T, b *bench) { semanticOnCalc(t, b); b.fact(t, stopped) },
+		},
+		{
+			name: "a sensitive app", bundle: permitAll, act: click(inApp(keepass)), want: refusal.SensitiveTarget,
+			rule: rules.FloorSensitive,
+		},
+		{
+			name: "a sensitive app behind a harmless name", bundle: permitAll, want: refusal.SensitiveTarget,
 			act:  click(facts(func(f *policyv1.ActFacts) { f.Window = windowIn(keepass) })),
-			rule: rules.FloorSensitive},
-		{name: "a harmless window behind a sensitive name", bundle: permitAll, want: refusal.SensitiveTarget,
-			act: click(facts(func(f *policyv1.ActFacts) { f.AppId = keepass })), rule: rules.FloorSensitive},
-		{name: "an app without a name", bundle: permitAll, act: click(inApp("unknown")), want: refusal.PolicyForbidden,
-			rule: rules.FloorUnknown},
-		{name: "a window of another app", bundle: permitAll, want: refusal.InvalidBinding, before: semanticOnCalc,
-			act: click(facts(func(f *policyv1.ActFacts) { f.Window = windowIn("a.B") }))},
-		{name: "no window", bundle: permitAll, want: refusal.InvalidBinding, before: semanticOnCalc,
-			act: click(facts(func(f *policyv1.ActFacts) { f.Window = nil }))},
-		{name: "no element", bundle: permitAll, want: refusal.InvalidBinding, before: semanticOnCalc,
-			act: click(facts(func(f *policyv1.ActFacts) { f.ElementDigest = nil }))},
-		{name: "no page", bundle: permitAll, want: refusal.InvalidBinding, before: semanticOnCalc,
-			act: click(verb(navigate))},
-		{name: "a launch with a window", bundle: permitAll, want: refusal.InvalidBinding, before: semanticOnCalc,
-			act: click(verb(launchApp))},
-		{name: "a verb that does not exist", bundle: permitAll, want: refusal.InvalidBinding, before: semanticOnCalc,
-			act: click(verb(999))},
-		{name: "a secure field", bundle: permitAll, want: refusal.SecureField, before: semanticOnCalc,
-			act: click(facts(func(f *policyv1.ActFacts) { f.Secure = true })), rule: secureRule},
-		{name: "a secure role", bundle: permitAll, want: refusal.SecureField, before: semanticOnCalc, rule: secureRule,
-			act: click(facts(func(f *policyv1.ActFacts) { f.Role = commonv1.Role_ROLE_SECURE_FIELD }))},
+			rule: rules.FloorSensitive,
+		},
+		{
+			name: "a harmless window behind a sensitive name", bundle: permitAll, want: refusal.SensitiveTarget,
+			act: click(facts(func(f *policyv1.ActFacts) { f.AppId = keepass })), rule: rules.FloorSensitive,
+		},
+		{
+			name: "an app without a name", bundle: permitAll, act: click(inApp("unknown")), want: refusal.PolicyForbidden,
+			rule: rules.FloorUnknown,
+		},
+		{
+			name: "a window of another app", bundle: permitAll, want: refusal.InvalidBinding, before: semanticOnCalc,
+			act: click(facts(func(f *policyv1.ActFacts) { f.Window = windowIn("a.B") })),
+		},
+		{
+			name: "no window", bundle: permitAll, want: refusal.InvalidBinding, before: semanticOnCalc,
+			act: click(facts(func(f *policyv1.ActFacts) { f.Window = nil })),
+		},
+		{
+			name: "no element", bundle: permitAll, want: refusal.InvalidBinding, before: semanticOnCalc,
+			act: click(facts(func(f *policyv1.ActFacts) { f.ElementDigest = nil })),
+		},
+		{
+			name: "no page", bundle: permitAll, want: refusal.InvalidBinding, before: semanticOnCalc,
+			act: click(verb(navigate)),
+		},
+		{
+			name: "a launch with a window", bundle: permitAll, want: refusal.InvalidBinding, before: semanticOnCalc,
+			act: click(verb(launchApp)),
+		},
+		{
+			name: "a verb that does not exist", bundle: permitAll, want: refusal.InvalidBinding, before: semanticOnCalc,
+			act: click(verb(999)),
+		},
+		{
+			name: "a secure field", bundle: permitAll, want: refusal.SecureField, before: semanticOnCalc,
+			act: click(facts(func(f *policyv1.ActFacts) { f.Secure = true })), rule: secureRule,
+		},
+		{
+			name: "a secure role", bundle: permitAll, want: refusal.SecureField, before: semanticOnCalc, rule: secureRule,
+			act: click(facts(func(f *policyv1.ActFacts) { f.Role = commonv1.Role_ROLE_SECURE_FIELD })),
+		},
 		{name: "no lease", bundle: permitAll, act: click(), want: refusal.LeaseRequired, missing: semantic},
-		{name: "no lease to type", bundle: permitAll, act: click(verb(typeText)), want: refusal.LeaseRequired,
-			missing: keyboard, before: semanticOnCalc},
-		{name: "no lease to point", bundle: permitAll, act: click(verb(clickPoint)), want: refusal.LeaseRequired,
-			missing: pointer, before: semanticOnCalc},
-		{name: "a lease on another app", bundle: permitAll, act: click(inApp("a.B")), want: refusal.LeaseRequired,
-			missing: semantic, before: semanticOnCalc},
-		{name: "a lease that ran out", bundle: permitAll, act: click(), want: refusal.LeaseRequired, missing: semantic,
-			before: func(t *testing.T, b *bench) { semanticOnCalc(t, b); b.pass(5 * time.Minute) }},
-		{name: "a lease on one window for a launch", bundle: permitAll, want: refusal.LeaseRequired, missing: semantic,
+		{
+			name: "no lease to type", bundle: permitAll, act: click(verb(typeText)), want: refusal.LeaseRequired,
+			missing: keyboard, before: semanticOnCalc,
+		},
+		{
+			name: "no lease to point", bundle: permitAll, act: click(verb(clickPoint)), want: refusal.LeaseRequired,
+			missing: pointer, before: semanticOnCalc,
+		},
+		{
+			name: "a lease on another app", bundle: permitAll, act: click(inApp("a.B")), want: refusal.LeaseRequired,
+			missing: semantic, before: semanticOnCalc,
+		},
+		{
+			name: "a lease that ran out", bundle: permitAll, act: click(), want: refusal.LeaseRequired, missing: semantic,
+			before: func(t *testing.T, b *bench) { semanticOnCalc(t, b); b.pass(5 * time.Minute) },
+		},
+		{
+			name: "a lease on one window for a launch", bundle: permitAll, want: refusal.LeaseRequired, missing: semantic,
 			act:    click(verb(launchApp), facts(func(f *policyv1.ActFacts) { f.Window = nil })),
-			before: func(t *testing.T, b *bench) { b.lease(t, semantic, window(windowIn(calc), true)) }},
-		{name: "a lease but no rule for the act", want: refusal.PolicyForbidden, before: semanticOnCalc, act: click(),
-			bundle: `@id("l") permit (principal, action in Action::"lease", resource);`, rule: rules.NoRule},
-		{name: "a rule against the act", want: refusal.PolicyForbidden, before: semanticOnCalc, act: click(),
-			bundle: permitAll + `@id("no") forbid (principal, action == Action::"act:click_element", resource);`, rule: "no"},
-		{name: "a rule against the role", want: refusal.PolicyForbidden, before: semanticOnCalc, act: click(),
-			bundle: permitAll + `@id("no") forbid (principal, action, resource) when { context.role == "button" };`, rule: "no"},
-		{name: "a rule against the effect", want: refusal.PolicyForbidden, before: semanticOnCalc, act: click(),
+			before: func(t *testing.T, b *bench) { b.lease(t, semantic, window(windowIn(calc), true)) },
+		},
+		{
+			name: "a lease but no rule for the act", want: refusal.PolicyForbidden, before: semanticOnCalc, act: click(),
+			bundle: `@id("l") permit (principal, action in Action::"lease", resource);`, rule: rules.NoRule,
+		},
+		{
+			name: "a rule against the act", want: refusal.PolicyForbidden, before: semanticOnCalc, act: click(),
+			bundle: permitAll + `@id("no") forbid (principal, action == Action::"act:click_element", resource);`, rule: "no",
+		},
+		{
+			name: "a rule against the role", want: refusal.PolicyForbidden, before: semanticOnCalc, act: click(),
+			bundle: permitAll + `@id("no") forbid (principal, action, resource) when { context.role == "button" };`, rule: "no",
+		},
+		{
+			name: "a rule against the effect", want: refusal.PolicyForbidden, before: semanticOnCalc, act: click(),
 			bundle: permitAll + `@id("no") forbid (principal, action, resource) when { context.effect == "external" };`,
-			rule:   "no"},
-		{name: "a rule against the length", want: refusal.PolicyForbidden, rule: "no",
+			rule:   "no",
+		},
+		{
+			name: "a rule against the length", want: refusal.PolicyForbidden, rule: "no",
 			act:    click(verb(typeText), facts(func(f *policyv1.ActFacts) { f.TextLength = 101 })),
 			before: func(t *testing.T, b *bench) { b.lease(t, keyboard, app(calc)) },
-			bundle: permitAll + `@id("no") forbid (principal, action, resource) when { context.text_length > 100 };`},
-		{name: "an app a rule makes sensitive", want: refusal.SensitiveTarget, before: semanticOnCalc, act: click(),
-			bundle: permitAll + `@id("mine") @sensitive forbid (principal, action in Action::"act", resource);`, rule: "mine"},
-		{name: "no route that is not forbidden", want: refusal.NoPermittedRoute, before: semanticOnCalc, act: click(),
-			bundle: permitAll + `@id("no") forbid (principal, action in Action::"route", resource);`, rule: "all"},
+			bundle: permitAll + `@id("no") forbid (principal, action, resource) when { context.text_length > 100 };`,
+		},
+		{
+			name: "an app a rule makes sensitive", want: refusal.SensitiveTarget, before: semanticOnCalc, act: click(),
+			bundle: permitAll + `@id("mine") @sensitive forbid (principal, action in Action::"act", resource);`, rule: "mine",
+		},
+		{
+			name: "no route that is not forbidden", want: refusal.NoPermittedRoute, before: semanticOnCalc, act: click(),
+			bundle: permitAll + `@id("no") forbid (principal, action in Action::"route", resource);`, rule: "all",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -119,32 +171,50 @@ func TestActPermitSaysEverythingThatWasLookedAt(t *testing.T) {
 		{"a press", []commonv1.LeaseClass{semantic}, click(), &commonv1.PermitClaims{
 			Class: semantic, Verb: clickElement, AppId: calc, Window: windowIn(calc), Routes: semanticRoutes(false),
 		}},
-		{"a press that may go by the pointer too", []commonv1.LeaseClass{semantic, pointer}, click(),
+		{
+			"a press that may go by the pointer too",
+			[]commonv1.LeaseClass{semantic, pointer},
+			click(),
 			&commonv1.PermitClaims{
 				Class: semantic, Verb: clickElement, AppId: calc, Window: windowIn(calc),
 				Routes: append(semanticRoutes(false), seatRoutes(false)...),
-			}},
-		{"a keyboard lease lets no press go by the pointer", []commonv1.LeaseClass{semantic, keyboard}, click(),
+			},
+		},
+		{
+			"a keyboard lease lets no press go by the pointer",
+			[]commonv1.LeaseClass{semantic, keyboard},
+			click(),
 			&commonv1.PermitClaims{
 				Class: semantic, Verb: clickElement, AppId: calc, Window: windowIn(calc), Routes: semanticRoutes(false),
-			}},
+			},
+		},
 		{"typing by keys", []commonv1.LeaseClass{keyboard}, click(verb(typeText)), &commonv1.PermitClaims{
 			Class: keyboard, Verb: typeText, AppId: calc, Window: windowIn(calc), Routes: seatRoutes(false),
 		}},
-		{"typing by the text interface", []commonv1.LeaseClass{keyboard, semantic}, click(verb(typeText)),
+		{
+			"typing by the text interface",
+			[]commonv1.LeaseClass{keyboard, semantic},
+			click(verb(typeText)),
 			&commonv1.PermitClaims{
 				Class: keyboard, Verb: typeText, AppId: calc, Window: windowIn(calc),
 				Routes: append(semanticRoutes(false), seatRoutes(false)...),
-			}},
-		{"a press in a page", []commonv1.LeaseClass{semantic, pointer},
+			},
+		},
+		{
+			"a press in a page",
+			[]commonv1.LeaseClass{semantic, pointer},
 			click(facts(func(f *policyv1.ActFacts) { f.Page = pageIdentity() })),
 			&commonv1.PermitClaims{
 				Class: semantic, Verb: clickElement, AppId: calc, Window: windowIn(calc), Page: pageIdentity(),
 				Routes: append(semanticRoutes(true), seatRoutes(true)...),
-			}},
-		{"a launch", []commonv1.LeaseClass{semantic},
+			},
+		},
+		{
+			"a launch",
+			[]commonv1.LeaseClass{semantic},
 			click(verb(launchApp), facts(func(f *policyv1.ActFacts) { f.Window, f.ElementDigest = nil, nil })),
-			&commonv1.PermitClaims{Class: semantic, Verb: launchApp, AppId: calc, Routes: semanticRoutes(false)}},
+			&commonv1.PermitClaims{Class: semantic, Verb: launchApp, AppId: calc, Routes: semanticRoutes(false)},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -335,8 +405,11 @@ func TestEffectIsDerivedFromFacts(t *testing.T) {
 		{"a press on a button", act{verb: clickElement, role: commonv1.Role_ROLE_BUTTON}, external},
 		{"a press on something unknown", act{verb: clickElement}, external},
 		{"a press on a check box", act{verb: clickElement, role: commonv1.Role_ROLE_CHECK_BOX}, reversible},
-		{"a press on a check box in a page", act{verb: clickElement, role: commonv1.Role_ROLE_CHECK_BOX, hasPage: true},
-			external},
+		{
+			"a press on a check box in a page",
+			act{verb: clickElement, role: commonv1.Role_ROLE_CHECK_BOX, hasPage: true},
+			external,
+		},
 		{"a launch", act{verb: launchApp}, external},
 		{"an unknown verb", act{verb: 999}, policyv1.EffectLevel_EFFECT_LEVEL_HIGH_IMPACT},
 	}

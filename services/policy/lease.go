@@ -19,6 +19,8 @@ type ask struct {
 	session ident.SessionID
 	class   commonv1.LeaseClass
 	target  lease.Target
+	// reason is the client's word: it goes on record and decides nothing.
+	reason commonv1.AcquireReason
 }
 
 func (s *session) ask(action string, q ask) rules.Question {
@@ -70,6 +72,7 @@ func (p *Policy) acquire(q ask) (lease.Lease, refusal.Code) {
 		Scope:   scopeRecord(q.target),
 		Rule:    rule,
 		MS:      uint64(life.Milliseconds()),
+		Reason:  audit.Number(q.reason),
 	}
 	if !p.note(given) {
 		return lease.Lease{}, refusal.ServiceUnavailable
@@ -136,6 +139,7 @@ func (p *Policy) refuseLease(q ask, code refusal.Code, rule string) (lease.Lease
 		Scope:   scopeRecord(q.target),
 		Code:    audit.Number(code),
 		Rule:    rule,
+		Reason:  audit.Number(q.reason),
 	}
 	if !p.note(no) {
 		return lease.Lease{}, refusal.ServiceUnavailable

@@ -115,7 +115,9 @@ func (s *hostService) Acquire(_ context.Context, req *policyv1.AcquireRequest) (
 	if !s.p.holds(req.GetFence()) {
 		return &policyv1.AcquireResponse{Fence: s.p.fence(), Refusal: refusal.StaleGeneration}, nil
 	}
-	q := ask{session: ident.SessionID(req.GetSessionId()), class: req.GetClass(), target: target}
+	q := ask{
+		session: ident.SessionID(req.GetSessionId()), class: req.GetClass(), target: target, reason: req.GetReason(),
+	}
 	l, code := s.p.acquire(q)
 	resp := &policyv1.AcquireResponse{Fence: s.p.fence(), Refusal: code}
 	if code == 0 {

@@ -59,15 +59,21 @@ func TestAcquire(t *testing.T) {
 		{"pictures of the desk", permitAll, screenshot, desk(), refusal.PolicyForbidden, rules.FloorDesk, 0},
 		{"keys on the desk", permitAll, keyboard, desk(), refusal.PolicyForbidden, rules.FloorDesk, 0},
 		{"a sensitive app", permitAll, metadata, app(keepass), refusal.SensitiveTarget, rules.FloorSensitive, 0},
-		{"a window of a sensitive app", permitAll, metadata, window(windowIn(keepass), false), refusal.SensitiveTarget,
-			rules.FloorSensitive, 0},
+		{
+			"a window of a sensitive app", permitAll, metadata, window(windowIn(keepass), false), refusal.SensitiveTarget,
+			rules.FloorSensitive, 0,
+		},
 		{"an unknown app", permitAll, metadata, app("unknown"), refusal.PolicyForbidden, rules.FloorUnknown, 0},
-		{"a window without an app", permitAll, metadata, window(windowIn(""), false), refusal.PolicyForbidden,
-			rules.FloorUnknown, 0},
+		{
+			"a window without an app", permitAll, metadata, window(windowIn(""), false), refusal.PolicyForbidden,
+			rules.FloorUnknown, 0,
+		},
 		{"dialogs a rule forbids", dialogs, semantic, window(windowIn(calc), true), refusal.PolicyForbidden, "no", 0},
 		{"no dialogs", dialogs, semantic, window(windowIn(calc), false), 0, "all", 5 * time.Minute},
-		{"another class than permitted", `@id("m") permit (principal, action == Action::"lease:metadata_read", resource);`,
-			semantic, app(calc), refusal.PolicyForbidden, rules.NoRule, 0},
+		{
+			"another class than permitted", `@id("m") permit (principal, action == Action::"lease:metadata_read", resource);`,
+			semantic, app(calc), refusal.PolicyForbidden, rules.NoRule, 0,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -139,42 +145,76 @@ func TestPermitRead(t *testing.T) {
 		claims  *commonv1.PermitClaims
 	}{
 		{name: "no lease", bundle: local, class: metadata, target: win, want: refusal.LeaseRequired},
-		{name: "a lease of another class", bundle: local, class: screenshot, target: win, want: refusal.LeaseRequired,
-			before: hold(metadata, app(calc))},
-		{name: "a lease on the desk for an app", bundle: local, class: metadata, target: app(calc),
-			before: hold(metadata, desk()), want: refusal.LeaseRequired},
-		{name: "a lease on a window for its app", bundle: local, class: metadata, target: app(calc),
-			before: hold(metadata, win), want: refusal.LeaseRequired},
-		{name: "dialogs that were not given", bundle: local, class: metadata, target: window(windowIn(calc), true),
-			before: hold(metadata, win), want: refusal.LeaseRequired},
-		{name: "a stop", bundle: local, class: metadata, target: win, want: refusal.UserStopped,
-			before: func(t *testing.T, b *bench) { b.lease(t, metadata, win); b.fact(t, stopped) }},
-		{name: "no session", bundle: local, class: metadata, target: win, want: refusal.SessionUnknown,
-			before: func(t *testing.T, b *bench) { b.endSession("s") }},
-		{name: "pictures of the desk", bundle: local, class: screenshot, target: desk(), want: refusal.PolicyForbidden,
-			before: hold(screenshot, app(calc))},
-		{name: "a client without vision", bundle: local, class: screenshot, target: win, session: blind,
-			before: hold(screenshot, app(calc)), want: refusal.VisionUnsupported},
-		{name: "pictures that leave without consent", bundle: local, class: screenshot, target: win, session: remote,
-			before: hold(screenshot, app(calc)), want: refusal.ConsentRequired},
-		{name: "pictures that leave with consent", class: screenshot, target: win, session: remote,
+		{
+			name: "a lease of another class", bundle: local, class: screenshot, target: win, want: refusal.LeaseRequired,
+			before: hold(metadata, app(calc)),
+		},
+		{
+			name: "a lease on the desk for an app", bundle: local, class: metadata, target: app(calc),
+			before: hold(metadata, desk()), want: refusal.LeaseRequired,
+		},
+		{
+			name: "a lease on a window for its app", bundle: local, class: metadata, target: app(calc),
+			before: hold(metadata, win), want: refusal.LeaseRequired,
+		},
+		{
+			name: "dialogs that were not given", bundle: local, class: metadata, target: window(windowIn(calc), true),
+			before: hold(metadata, win), want: refusal.LeaseRequired,
+		},
+		{
+			name: "a stop", bundle: local, class: metadata, target: win, want: refusal.UserStopped,
+			before: func(t *testing.T, b *bench) { b.lease(t, metadata, win); b.fact(t, stopped) },
+		},
+		{
+			name: "no session", bundle: local, class: metadata, target: win, want: refusal.SessionUnknown,
+			before: func(t *testing.T, b *bench) { b.endSession("s") },
+		},
+		{
+			name: "pictures of the desk", bundle: local, class: screenshot, target: desk(), want: refusal.PolicyForbidden,
+			before: hold(screenshot, app(calc)),
+		},
+		{
+			name: "a client without vision", bundle: local, class: screenshot, target: win, session: blind,
+			before: hold(screenshot, app(calc)), want: refusal.VisionUnsupported,
+		},
+		{
+			name: "pictures that leave without consent", bundle: local, class: screenshot, target: win, session: remote,
+			before: hold(screenshot, app(calc)), want: refusal.ConsentRequired,
+		},
+		{
+			name: "pictures that leave with consent", class: screenshot, target: win, session: remote,
 			bundle: local + `@id("out") permit (principal, action == Action::"pictures:remote", resource);`,
-			before: hold(screenshot, app(calc)), claims: &commonv1.PermitClaims{AppId: calc}},
-		{name: "a window by a lease on its app", bundle: local, class: metadata, target: win,
-			before: hold(metadata, app(calc)), claims: &commonv1.PermitClaims{AppId: calc}},
-		{name: "a window by a lease on it", bundle: local, class: metadata, target: win, before: hold(metadata, win),
-			claims: &commonv1.PermitClaims{AppId: calc, Window: windowIn(calc)}},
-		{name: "an app", bundle: local, class: metadata, target: app(calc), before: hold(metadata, app(calc)),
-			claims: &commonv1.PermitClaims{AppId: calc}},
-		{name: "the desk", bundle: local, class: metadata, target: desk(), before: hold(metadata, desk()),
-			claims: &commonv1.PermitClaims{Desk: true}},
-		{name: "the desk by any lease to read", bundle: local, class: metadata, target: desk(),
-			before: hold(metadata, win), claims: &commonv1.PermitClaims{Desk: true}},
-		{name: "a picture", bundle: local, class: screenshot, target: win, before: hold(screenshot, app(calc)),
-			claims: &commonv1.PermitClaims{AppId: calc}},
-		{name: "a picture whose secure regions are not known", class: screenshot, target: win,
+			before: hold(screenshot, app(calc)), claims: &commonv1.PermitClaims{AppId: calc},
+		},
+		{
+			name: "a window by a lease on its app", bundle: local, class: metadata, target: win,
+			before: hold(metadata, app(calc)), claims: &commonv1.PermitClaims{AppId: calc},
+		},
+		{
+			name: "a window by a lease on it", bundle: local, class: metadata, target: win, before: hold(metadata, win),
+			claims: &commonv1.PermitClaims{AppId: calc, Window: windowIn(calc)},
+		},
+		{
+			name: "an app", bundle: local, class: metadata, target: app(calc), before: hold(metadata, app(calc)),
+			claims: &commonv1.PermitClaims{AppId: calc},
+		},
+		{
+			name: "the desk", bundle: local, class: metadata, target: desk(), before: hold(metadata, desk()),
+			claims: &commonv1.PermitClaims{Desk: true},
+		},
+		{
+			name: "the desk by any lease to read", bundle: local, class: metadata, target: desk(),
+			before: hold(metadata, win), claims: &commonv1.PermitClaims{Desk: true},
+		},
+		{
+			name: "a picture", bundle: local, class: screenshot, target: win, before: hold(screenshot, app(calc)),
+			claims: &commonv1.PermitClaims{AppId: calc},
+		},
+		{
+			name: "a picture whose secure regions are not known", class: screenshot, target: win,
 			bundle: local + `@id("u") permit (principal, action == Action::"pictures:unproven", resource);`,
-			before: hold(screenshot, app(calc)), claims: &commonv1.PermitClaims{AppId: calc, UnprovenRedaction: true}},
+			before: hold(screenshot, app(calc)), claims: &commonv1.PermitClaims{AppId: calc, UnprovenRedaction: true},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -571,5 +611,35 @@ func TestShippedDemoBundle(t *testing.T) {
 	}
 	if !allowed(rules.Lease("metadata_read"), "") || allowed(rules.Lease("screenshot_read"), "") {
 		t.Error("the desk may be listed and nothing else")
+	}
+}
+
+func TestTheClientsReasonIsRecordedAndDecidesNothing(t *testing.T) {
+	for _, tt := range []struct {
+		reason commonv1.AcquireReason
+		app    string
+	}{
+		{commonv1.AcquireReason_ACQUIRE_REASON_TASK, calc},
+		{commonv1.AcquireReason_ACQUIRE_REASON_REFUSED, calc},
+		{commonv1.AcquireReason_ACQUIRE_REASON_TASK, "org.example.Unlisted"},
+	} {
+		b := newBench(t, `@id("calc") permit (principal, action, resource == App::"`+calc+`");`)
+		b.begin(t, "s")
+		resp, err := b.host.Acquire(t.Context(), &policyv1.AcquireRequest{
+			SessionId: "s", Class: metadata, Target: app(tt.app), Reason: tt.reason,
+		})
+		if err != nil || (resp.GetRefusal() == 0) != (tt.app == calc) {
+			t.Fatalf("%v on %s: %v, %v", tt.reason, tt.app, resp.GetRefusal(), err)
+		}
+		var got audit.Number
+		for _, r := range records[audit.LeaseGiven](b) {
+			got = r.Reason
+		}
+		for _, r := range records[audit.LeaseRefused](b) {
+			got = r.Reason
+		}
+		if got != audit.Number(tt.reason) {
+			t.Errorf("%v on %s was recorded as %v", tt.reason, tt.app, got)
+		}
 	}
 }

@@ -114,7 +114,8 @@ func serve(in *peersock.Inherited, log *slog.Logger) error {
 		return err
 	}
 	links.Traces = traces
-	log.Info("policy serves", telemetry.Version(version), telemetry.Generation(p.Generation()), telemetry.PID(os.Getpid()))
+	log.Info("policy serves",
+		telemetry.Version(version), telemetry.Generation(p.Generation()), telemetry.PID(os.Getpid()))
 	err = p.Serve(ctx, links)
 	end, done := context.WithTimeout(context.WithoutCancel(ctx), traceFlush)
 	defer done()

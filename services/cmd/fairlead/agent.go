@@ -96,7 +96,7 @@ func (a *agent) acquire(ctx context.Context, class commonv1.LeaseClass, app stri
 	}
 	r, err := a.leases.Acquire(ctx, &hostv1.AcquireRequest{
 		Fence: a.fence, Session: a.session, TurnId: a.turn, Class: class, Target: target,
-		Reason: hostv1.AcquireReason_ACQUIRE_REASON_TASK,
+		Reason: commonv1.AcquireReason_ACQUIRE_REASON_TASK,
 	})
 	return r.GetLease(), a.took(r, err)
 }

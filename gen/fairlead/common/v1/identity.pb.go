@@ -87,6 +87,59 @@ func (LeaseClass) EnumDescriptor() ([]byte, []int) {
 	return file_fairlead_common_v1_identity_proto_rawDescGZIP(), []int{0}
 }
 
+// AcquireReason is why the client says it wants a lease. It is recorded, never decisive.
+type AcquireReason int32
+
+const (
+	// Not said.
+	AcquireReason_ACQUIRE_REASON_UNSPECIFIED AcquireReason = 0
+	// The user's task needs it.
+	AcquireReason_ACQUIRE_REASON_TASK AcquireReason = 1
+	// A refusal asked for it.
+	AcquireReason_ACQUIRE_REASON_REFUSED AcquireReason = 2
+)
+
+// Enum value maps for AcquireReason.
+var (
+	AcquireReason_name = map[int32]string{
+		0: "ACQUIRE_REASON_UNSPECIFIED",
+		1: "ACQUIRE_REASON_TASK",
+		2: "ACQUIRE_REASON_REFUSED",
+	}
+	AcquireReason_value = map[string]int32{
+		"ACQUIRE_REASON_UNSPECIFIED": 0,
+		"ACQUIRE_REASON_TASK":        1,
+		"ACQUIRE_REASON_REFUSED":     2,
+	}
+)
+
+func (x AcquireReason) Enum() *AcquireReason {
+	p := new(AcquireReason)
+	*p = x
+	return p
+}
+
+func (x AcquireReason) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (AcquireReason) Descriptor() protoreflect.EnumDescriptor {
+	return file_fairlead_common_v1_identity_proto_enumTypes[1].Descriptor()
+}
+
+func (AcquireReason) Type() protoreflect.EnumType {
+	return &file_fairlead_common_v1_identity_proto_enumTypes[1]
+}
+
+func (x AcquireReason) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use AcquireReason.Descriptor instead.
+func (AcquireReason) EnumDescriptor() ([]byte, []int) {
+	return file_fairlead_common_v1_identity_proto_rawDescGZIP(), []int{1}
+}
+
 // Role is what a fairlead process does.
 type ProcessRole int32
 
@@ -132,11 +185,11 @@ func (x ProcessRole) String() string {
 }
 
 func (ProcessRole) Descriptor() protoreflect.EnumDescriptor {
-	return file_fairlead_common_v1_identity_proto_enumTypes[1].Descriptor()
+	return file_fairlead_common_v1_identity_proto_enumTypes[2].Descriptor()
 }
 
 func (ProcessRole) Type() protoreflect.EnumType {
-	return &file_fairlead_common_v1_identity_proto_enumTypes[1]
+	return &file_fairlead_common_v1_identity_proto_enumTypes[2]
 }
 
 func (x ProcessRole) Number() protoreflect.EnumNumber {
@@ -145,7 +198,7 @@ func (x ProcessRole) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ProcessRole.Descriptor instead.
 func (ProcessRole) EnumDescriptor() ([]byte, []int) {
-	return file_fairlead_common_v1_identity_proto_rawDescGZIP(), []int{1}
+	return file_fairlead_common_v1_identity_proto_rawDescGZIP(), []int{2}
 }
 
 // Health is measured, not read off a path (C9.5).
@@ -189,11 +242,11 @@ func (x Health) String() string {
 }
 
 func (Health) Descriptor() protoreflect.EnumDescriptor {
-	return file_fairlead_common_v1_identity_proto_enumTypes[2].Descriptor()
+	return file_fairlead_common_v1_identity_proto_enumTypes[3].Descriptor()
 }
 
 func (Health) Type() protoreflect.EnumType {
-	return &file_fairlead_common_v1_identity_proto_enumTypes[2]
+	return &file_fairlead_common_v1_identity_proto_enumTypes[3]
 }
 
 func (x Health) Number() protoreflect.EnumNumber {
@@ -202,7 +255,7 @@ func (x Health) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Health.Descriptor instead.
 func (Health) EnumDescriptor() ([]byte, []int) {
-	return file_fairlead_common_v1_identity_proto_rawDescGZIP(), []int{2}
+	return file_fairlead_common_v1_identity_proto_rawDescGZIP(), []int{3}
 }
 
 // AbilityKind is one thing an executor can or cannot do right now.
@@ -266,11 +319,11 @@ func (x AbilityKind) String() string {
 }
 
 func (AbilityKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_fairlead_common_v1_identity_proto_enumTypes[3].Descriptor()
+	return file_fairlead_common_v1_identity_proto_enumTypes[4].Descriptor()
 }
 
 func (AbilityKind) Type() protoreflect.EnumType {
-	return &file_fairlead_common_v1_identity_proto_enumTypes[3]
+	return &file_fairlead_common_v1_identity_proto_enumTypes[4]
 }
 
 func (x AbilityKind) Number() protoreflect.EnumNumber {
@@ -279,7 +332,7 @@ func (x AbilityKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use AbilityKind.Descriptor instead.
 func (AbilityKind) EnumDescriptor() ([]byte, []int) {
-	return file_fairlead_common_v1_identity_proto_rawDescGZIP(), []int{3}
+	return file_fairlead_common_v1_identity_proto_rawDescGZIP(), []int{4}
 }
 
 // AbilityReason says why an ability is missing.
@@ -327,11 +380,11 @@ func (x AbilityReason) String() string {
 }
 
 func (AbilityReason) Descriptor() protoreflect.EnumDescriptor {
-	return file_fairlead_common_v1_identity_proto_enumTypes[4].Descriptor()
+	return file_fairlead_common_v1_identity_proto_enumTypes[5].Descriptor()
 }
 
 func (AbilityReason) Type() protoreflect.EnumType {
-	return &file_fairlead_common_v1_identity_proto_enumTypes[4]
+	return &file_fairlead_common_v1_identity_proto_enumTypes[5]
 }
 
 func (x AbilityReason) Number() protoreflect.EnumNumber {
@@ -340,7 +393,7 @@ func (x AbilityReason) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use AbilityReason.Descriptor instead.
 func (AbilityReason) EnumDescriptor() ([]byte, []int) {
-	return file_fairlead_common_v1_identity_proto_rawDescGZIP(), []int{4}
+	return file_fairlead_common_v1_identity_proto_rawDescGZIP(), []int{5}
 }
 
 // WindowIdentity is everything that makes a window the same window (C1.3). A
@@ -1186,7 +1239,11 @@ const file_fairlead_common_v1_identity_proto_rawDesc = "" +
 	"\x1bLEASE_CLASS_SCREENSHOT_READ\x10\x02\x12 \n" +
 	"\x1cLEASE_CLASS_POINTER_MUTATION\x10\x03\x12!\n" +
 	"\x1dLEASE_CLASS_KEYBOARD_MUTATION\x10\x04\x12!\n" +
-	"\x1dLEASE_CLASS_SEMANTIC_MUTATION\x10\x05*\x91\x01\n" +
+	"\x1dLEASE_CLASS_SEMANTIC_MUTATION\x10\x05*d\n" +
+	"\rAcquireReason\x12\x1e\n" +
+	"\x1aACQUIRE_REASON_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13ACQUIRE_REASON_TASK\x10\x01\x12\x1a\n" +
+	"\x16ACQUIRE_REASON_REFUSED\x10\x02*\x91\x01\n" +
 	"\vProcessRole\x12\x1c\n" +
 	"\x18PROCESS_ROLE_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15PROCESS_ROLE_LAUNCHER\x10\x01\x12\x15\n" +
@@ -1228,38 +1285,39 @@ func file_fairlead_common_v1_identity_proto_rawDescGZIP() []byte {
 	return file_fairlead_common_v1_identity_proto_rawDescData
 }
 
-var file_fairlead_common_v1_identity_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
+var file_fairlead_common_v1_identity_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
 var file_fairlead_common_v1_identity_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_fairlead_common_v1_identity_proto_goTypes = []any{
 	(LeaseClass)(0),        // 0: fairlead.common.v1.LeaseClass
-	(ProcessRole)(0),       // 1: fairlead.common.v1.ProcessRole
-	(Health)(0),            // 2: fairlead.common.v1.Health
-	(AbilityKind)(0),       // 3: fairlead.common.v1.AbilityKind
-	(AbilityReason)(0),     // 4: fairlead.common.v1.AbilityReason
-	(*WindowIdentity)(nil), // 5: fairlead.common.v1.WindowIdentity
-	(*PageIdentity)(nil),   // 6: fairlead.common.v1.PageIdentity
-	(*FrameRef)(nil),       // 7: fairlead.common.v1.FrameRef
-	(*SessionRef)(nil),     // 8: fairlead.common.v1.SessionRef
-	(*Target)(nil),         // 9: fairlead.common.v1.Target
-	(*DeskTarget)(nil),     // 10: fairlead.common.v1.DeskTarget
-	(*AppTarget)(nil),      // 11: fairlead.common.v1.AppTarget
-	(*WindowTarget)(nil),   // 12: fairlead.common.v1.WindowTarget
-	(*Lease)(nil),          // 13: fairlead.common.v1.Lease
-	(*Ability)(nil),        // 14: fairlead.common.v1.Ability
-	(*ProcessStatus)(nil),  // 15: fairlead.common.v1.ProcessStatus
+	(AcquireReason)(0),     // 1: fairlead.common.v1.AcquireReason
+	(ProcessRole)(0),       // 2: fairlead.common.v1.ProcessRole
+	(Health)(0),            // 3: fairlead.common.v1.Health
+	(AbilityKind)(0),       // 4: fairlead.common.v1.AbilityKind
+	(AbilityReason)(0),     // 5: fairlead.common.v1.AbilityReason
+	(*WindowIdentity)(nil), // 6: fairlead.common.v1.WindowIdentity
+	(*PageIdentity)(nil),   // 7: fairlead.common.v1.PageIdentity
+	(*FrameRef)(nil),       // 8: fairlead.common.v1.FrameRef
+	(*SessionRef)(nil),     // 9: fairlead.common.v1.SessionRef
+	(*Target)(nil),         // 10: fairlead.common.v1.Target
+	(*DeskTarget)(nil),     // 11: fairlead.common.v1.DeskTarget
+	(*AppTarget)(nil),      // 12: fairlead.common.v1.AppTarget
+	(*WindowTarget)(nil),   // 13: fairlead.common.v1.WindowTarget
+	(*Lease)(nil),          // 14: fairlead.common.v1.Lease
+	(*Ability)(nil),        // 15: fairlead.common.v1.Ability
+	(*ProcessStatus)(nil),  // 16: fairlead.common.v1.ProcessStatus
 }
 var file_fairlead_common_v1_identity_proto_depIdxs = []int32{
-	10, // 0: fairlead.common.v1.Target.desk:type_name -> fairlead.common.v1.DeskTarget
-	11, // 1: fairlead.common.v1.Target.app:type_name -> fairlead.common.v1.AppTarget
-	12, // 2: fairlead.common.v1.Target.window:type_name -> fairlead.common.v1.WindowTarget
-	5,  // 3: fairlead.common.v1.WindowTarget.window:type_name -> fairlead.common.v1.WindowIdentity
+	11, // 0: fairlead.common.v1.Target.desk:type_name -> fairlead.common.v1.DeskTarget
+	12, // 1: fairlead.common.v1.Target.app:type_name -> fairlead.common.v1.AppTarget
+	13, // 2: fairlead.common.v1.Target.window:type_name -> fairlead.common.v1.WindowTarget
+	6,  // 3: fairlead.common.v1.WindowTarget.window:type_name -> fairlead.common.v1.WindowIdentity
 	0,  // 4: fairlead.common.v1.Lease.class:type_name -> fairlead.common.v1.LeaseClass
-	9,  // 5: fairlead.common.v1.Lease.target:type_name -> fairlead.common.v1.Target
-	3,  // 6: fairlead.common.v1.Ability.kind:type_name -> fairlead.common.v1.AbilityKind
-	4,  // 7: fairlead.common.v1.Ability.reason:type_name -> fairlead.common.v1.AbilityReason
-	1,  // 8: fairlead.common.v1.ProcessStatus.role:type_name -> fairlead.common.v1.ProcessRole
-	2,  // 9: fairlead.common.v1.ProcessStatus.health:type_name -> fairlead.common.v1.Health
-	14, // 10: fairlead.common.v1.ProcessStatus.abilities:type_name -> fairlead.common.v1.Ability
+	10, // 5: fairlead.common.v1.Lease.target:type_name -> fairlead.common.v1.Target
+	4,  // 6: fairlead.common.v1.Ability.kind:type_name -> fairlead.common.v1.AbilityKind
+	5,  // 7: fairlead.common.v1.Ability.reason:type_name -> fairlead.common.v1.AbilityReason
+	2,  // 8: fairlead.common.v1.ProcessStatus.role:type_name -> fairlead.common.v1.ProcessRole
+	3,  // 9: fairlead.common.v1.ProcessStatus.health:type_name -> fairlead.common.v1.Health
+	15, // 10: fairlead.common.v1.ProcessStatus.abilities:type_name -> fairlead.common.v1.Ability
 	11, // [11:11] is the sub-list for method output_type
 	11, // [11:11] is the sub-list for method input_type
 	11, // [11:11] is the sub-list for extension type_name
@@ -1283,7 +1341,7 @@ func file_fairlead_common_v1_identity_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_fairlead_common_v1_identity_proto_rawDesc), len(file_fairlead_common_v1_identity_proto_rawDesc)),
-			NumEnums:      5,
+			NumEnums:      6,
 			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   0,

@@ -78,59 +78,6 @@ func (PictureDestination) EnumDescriptor() ([]byte, []int) {
 	return file_fairlead_host_v1_lease_service_proto_rawDescGZIP(), []int{0}
 }
 
-// AcquireReason is why the client says it wants a lease. It is recorded, never decisive.
-type AcquireReason int32
-
-const (
-	// Not said.
-	AcquireReason_ACQUIRE_REASON_UNSPECIFIED AcquireReason = 0
-	// The user's task needs it.
-	AcquireReason_ACQUIRE_REASON_TASK AcquireReason = 1
-	// A refusal asked for it.
-	AcquireReason_ACQUIRE_REASON_REFUSED AcquireReason = 2
-)
-
-// Enum value maps for AcquireReason.
-var (
-	AcquireReason_name = map[int32]string{
-		0: "ACQUIRE_REASON_UNSPECIFIED",
-		1: "ACQUIRE_REASON_TASK",
-		2: "ACQUIRE_REASON_REFUSED",
-	}
-	AcquireReason_value = map[string]int32{
-		"ACQUIRE_REASON_UNSPECIFIED": 0,
-		"ACQUIRE_REASON_TASK":        1,
-		"ACQUIRE_REASON_REFUSED":     2,
-	}
-)
-
-func (x AcquireReason) Enum() *AcquireReason {
-	p := new(AcquireReason)
-	*p = x
-	return p
-}
-
-func (x AcquireReason) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (AcquireReason) Descriptor() protoreflect.EnumDescriptor {
-	return file_fairlead_host_v1_lease_service_proto_enumTypes[1].Descriptor()
-}
-
-func (AcquireReason) Type() protoreflect.EnumType {
-	return &file_fairlead_host_v1_lease_service_proto_enumTypes[1]
-}
-
-func (x AcquireReason) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use AcquireReason.Descriptor instead.
-func (AcquireReason) EnumDescriptor() ([]byte, []int) {
-	return file_fairlead_host_v1_lease_service_proto_rawDescGZIP(), []int{1}
-}
-
 // BaseStatus is the status of a turn (C5.1).
 type BaseStatus int32
 
@@ -180,11 +127,11 @@ func (x BaseStatus) String() string {
 }
 
 func (BaseStatus) Descriptor() protoreflect.EnumDescriptor {
-	return file_fairlead_host_v1_lease_service_proto_enumTypes[2].Descriptor()
+	return file_fairlead_host_v1_lease_service_proto_enumTypes[1].Descriptor()
 }
 
 func (BaseStatus) Type() protoreflect.EnumType {
-	return &file_fairlead_host_v1_lease_service_proto_enumTypes[2]
+	return &file_fairlead_host_v1_lease_service_proto_enumTypes[1]
 }
 
 func (x BaseStatus) Number() protoreflect.EnumNumber {
@@ -193,7 +140,7 @@ func (x BaseStatus) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use BaseStatus.Descriptor instead.
 func (BaseStatus) EnumDescriptor() ([]byte, []int) {
-	return file_fairlead_host_v1_lease_service_proto_rawDescGZIP(), []int{2}
+	return file_fairlead_host_v1_lease_service_proto_rawDescGZIP(), []int{1}
 }
 
 // Hold is something that keeps a session from observing and acting (C5.1).
@@ -245,11 +192,11 @@ func (x Hold) String() string {
 }
 
 func (Hold) Descriptor() protoreflect.EnumDescriptor {
-	return file_fairlead_host_v1_lease_service_proto_enumTypes[3].Descriptor()
+	return file_fairlead_host_v1_lease_service_proto_enumTypes[2].Descriptor()
 }
 
 func (Hold) Type() protoreflect.EnumType {
-	return &file_fairlead_host_v1_lease_service_proto_enumTypes[3]
+	return &file_fairlead_host_v1_lease_service_proto_enumTypes[2]
 }
 
 func (x Hold) Number() protoreflect.EnumNumber {
@@ -258,7 +205,7 @@ func (x Hold) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Hold.Descriptor instead.
 func (Hold) EnumDescriptor() ([]byte, []int) {
-	return file_fairlead_host_v1_lease_service_proto_rawDescGZIP(), []int{3}
+	return file_fairlead_host_v1_lease_service_proto_rawDescGZIP(), []int{2}
 }
 
 // OpenSessionRequest declares the client.
@@ -549,7 +496,7 @@ type AcquireRequest struct {
 	// Where.
 	Target *v1.Target `protobuf:"bytes,5,opt,name=target,proto3" json:"target,omitempty"`
 	// Why.
-	Reason        AcquireReason `protobuf:"varint,6,opt,name=reason,proto3,enum=fairlead.host.v1.AcquireReason" json:"reason,omitempty"`
+	Reason        v1.AcquireReason `protobuf:"varint,6,opt,name=reason,proto3,enum=fairlead.common.v1.AcquireReason" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -619,11 +566,11 @@ func (x *AcquireRequest) GetTarget() *v1.Target {
 	return nil
 }
 
-func (x *AcquireRequest) GetReason() AcquireReason {
+func (x *AcquireRequest) GetReason() v1.AcquireReason {
 	if x != nil {
 		return x.Reason
 	}
-	return AcquireReason_ACQUIRE_REASON_UNSPECIFIED
+	return v1.AcquireReason(0)
 }
 
 // AcquireResponse carries the lease, or the refusal.
@@ -888,7 +835,7 @@ const file_fairlead_host_v1_lease_service_proto_rawDesc = "" +
 	"\x11BeginTurnResponse\x125\n" +
 	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12;\n" +
 	"\arefusal\x18\x02 \x01(\v2\x1b.fairlead.common.v1.RefusalB\x04\xc8\xf3\x18\x01R\arefusal\x12(\n" +
-	"\aturn_id\x18\x03 \x01(\tB\x0f\xbaH\x04r\x02\x18@\xc8\xf3\x18\x02\xd0\xf3\x18\x01R\x06turnId\"\x8a\x03\n" +
+	"\aturn_id\x18\x03 \x01(\tB\x0f\xbaH\x04r\x02\x18@\xc8\xf3\x18\x02\xd0\xf3\x18\x01R\x06turnId\"\x8c\x03\n" +
 	"\x0eAcquireRequest\x125\n" +
 	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12D\n" +
 	"\asession\x18\x02 \x01(\v2\x1e.fairlead.common.v1.SessionRefB\n" +
@@ -896,8 +843,8 @@ const file_fairlead_host_v1_lease_service_proto_rawDesc = "" +
 	"\aturn_id\x18\x03 \x01(\tB\x11\xbaH\x06r\x04\x10\x01\x18@\xc8\xf3\x18\x02\xd0\xf3\x18\x01R\x06turnId\x12H\n" +
 	"\x05class\x18\x04 \x01(\x0e2\x1e.fairlead.common.v1.LeaseClassB\x12\xbaH\a\x82\x01\x04\x10\x01 \x00\xc8\xf3\x18\x01\xd0\xf3\x18\x01R\x05class\x12>\n" +
 	"\x06target\x18\x05 \x01(\v2\x1a.fairlead.common.v1.TargetB\n" +
-	"\xbaH\x03\xc8\x01\x01\xc8\xf3\x18\x01R\x06target\x12E\n" +
-	"\x06reason\x18\x06 \x01(\x0e2\x1f.fairlead.host.v1.AcquireReasonB\f\xbaH\x05\x82\x01\x02\x10\x01\xc8\xf3\x18\x01R\x06reason\"\xf9\x01\n" +
+	"\xbaH\x03\xc8\x01\x01\xc8\xf3\x18\x01R\x06target\x12G\n" +
+	"\x06reason\x18\x06 \x01(\x0e2!.fairlead.common.v1.AcquireReasonB\f\xbaH\x05\x82\x01\x02\x10\x01\xc8\xf3\x18\x01R\x06reason\"\xf9\x01\n" +
 	"\x0fAcquireResponse\x125\n" +
 	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12;\n" +
 	"\arefusal\x18\x02 \x01(\v2\x1b.fairlead.common.v1.RefusalB\x04\xc8\xf3\x18\x01R\arefusal\x125\n" +
@@ -919,11 +866,7 @@ const file_fairlead_host_v1_lease_service_proto_rawDesc = "" +
 	"\x12PictureDestination\x12#\n" +
 	"\x1fPICTURE_DESTINATION_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19PICTURE_DESTINATION_LOCAL\x10\x01\x12$\n" +
-	" PICTURE_DESTINATION_REMOTE_MODEL\x10\x02*d\n" +
-	"\rAcquireReason\x12\x1e\n" +
-	"\x1aACQUIRE_REASON_UNSPECIFIED\x10\x00\x12\x17\n" +
-	"\x13ACQUIRE_REASON_TASK\x10\x01\x12\x1a\n" +
-	"\x16ACQUIRE_REASON_REFUSED\x10\x02*\xb6\x01\n" +
+	" PICTURE_DESTINATION_REMOTE_MODEL\x10\x02*\xb6\x01\n" +
 	"\n" +
 	"BaseStatus\x12\x1b\n" +
 	"\x17BASE_STATUS_UNSPECIFIED\x10\x00\x12\x1a\n" +
@@ -959,62 +902,62 @@ func file_fairlead_host_v1_lease_service_proto_rawDescGZIP() []byte {
 	return file_fairlead_host_v1_lease_service_proto_rawDescData
 }
 
-var file_fairlead_host_v1_lease_service_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_fairlead_host_v1_lease_service_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
 var file_fairlead_host_v1_lease_service_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_fairlead_host_v1_lease_service_proto_goTypes = []any{
 	(PictureDestination)(0),     // 0: fairlead.host.v1.PictureDestination
-	(AcquireReason)(0),          // 1: fairlead.host.v1.AcquireReason
-	(BaseStatus)(0),             // 2: fairlead.host.v1.BaseStatus
-	(Hold)(0),                   // 3: fairlead.host.v1.Hold
-	(*OpenSessionRequest)(nil),  // 4: fairlead.host.v1.OpenSessionRequest
-	(*OpenSessionResponse)(nil), // 5: fairlead.host.v1.OpenSessionResponse
-	(*BeginTurnRequest)(nil),    // 6: fairlead.host.v1.BeginTurnRequest
-	(*BeginTurnResponse)(nil),   // 7: fairlead.host.v1.BeginTurnResponse
-	(*AcquireRequest)(nil),      // 8: fairlead.host.v1.AcquireRequest
-	(*AcquireResponse)(nil),     // 9: fairlead.host.v1.AcquireResponse
-	(*GetSessionRequest)(nil),   // 10: fairlead.host.v1.GetSessionRequest
-	(*GetSessionResponse)(nil),  // 11: fairlead.host.v1.GetSessionResponse
-	(*v1.Fence)(nil),            // 12: fairlead.common.v1.Fence
-	(*v1.Refusal)(nil),          // 13: fairlead.common.v1.Refusal
-	(*v1.SessionRef)(nil),       // 14: fairlead.common.v1.SessionRef
-	(v1.LeaseClass)(0),          // 15: fairlead.common.v1.LeaseClass
-	(*v1.Target)(nil),           // 16: fairlead.common.v1.Target
+	(BaseStatus)(0),             // 1: fairlead.host.v1.BaseStatus
+	(Hold)(0),                   // 2: fairlead.host.v1.Hold
+	(*OpenSessionRequest)(nil),  // 3: fairlead.host.v1.OpenSessionRequest
+	(*OpenSessionResponse)(nil), // 4: fairlead.host.v1.OpenSessionResponse
+	(*BeginTurnRequest)(nil),    // 5: fairlead.host.v1.BeginTurnRequest
+	(*BeginTurnResponse)(nil),   // 6: fairlead.host.v1.BeginTurnResponse
+	(*AcquireRequest)(nil),      // 7: fairlead.host.v1.AcquireRequest
+	(*AcquireResponse)(nil),     // 8: fairlead.host.v1.AcquireResponse
+	(*GetSessionRequest)(nil),   // 9: fairlead.host.v1.GetSessionRequest
+	(*GetSessionResponse)(nil),  // 10: fairlead.host.v1.GetSessionResponse
+	(*v1.Fence)(nil),            // 11: fairlead.common.v1.Fence
+	(*v1.Refusal)(nil),          // 12: fairlead.common.v1.Refusal
+	(*v1.SessionRef)(nil),       // 13: fairlead.common.v1.SessionRef
+	(v1.LeaseClass)(0),          // 14: fairlead.common.v1.LeaseClass
+	(*v1.Target)(nil),           // 15: fairlead.common.v1.Target
+	(v1.AcquireReason)(0),       // 16: fairlead.common.v1.AcquireReason
 	(*v1.Lease)(nil),            // 17: fairlead.common.v1.Lease
 	(*v1.FrameRef)(nil),         // 18: fairlead.common.v1.FrameRef
 }
 var file_fairlead_host_v1_lease_service_proto_depIdxs = []int32{
-	12, // 0: fairlead.host.v1.OpenSessionRequest.fence:type_name -> fairlead.common.v1.Fence
+	11, // 0: fairlead.host.v1.OpenSessionRequest.fence:type_name -> fairlead.common.v1.Fence
 	0,  // 1: fairlead.host.v1.OpenSessionRequest.picture_destination:type_name -> fairlead.host.v1.PictureDestination
-	12, // 2: fairlead.host.v1.OpenSessionResponse.fence:type_name -> fairlead.common.v1.Fence
-	13, // 3: fairlead.host.v1.OpenSessionResponse.refusal:type_name -> fairlead.common.v1.Refusal
-	12, // 4: fairlead.host.v1.BeginTurnRequest.fence:type_name -> fairlead.common.v1.Fence
-	14, // 5: fairlead.host.v1.BeginTurnRequest.session:type_name -> fairlead.common.v1.SessionRef
-	12, // 6: fairlead.host.v1.BeginTurnResponse.fence:type_name -> fairlead.common.v1.Fence
-	13, // 7: fairlead.host.v1.BeginTurnResponse.refusal:type_name -> fairlead.common.v1.Refusal
-	12, // 8: fairlead.host.v1.AcquireRequest.fence:type_name -> fairlead.common.v1.Fence
-	14, // 9: fairlead.host.v1.AcquireRequest.session:type_name -> fairlead.common.v1.SessionRef
-	15, // 10: fairlead.host.v1.AcquireRequest.class:type_name -> fairlead.common.v1.LeaseClass
-	16, // 11: fairlead.host.v1.AcquireRequest.target:type_name -> fairlead.common.v1.Target
-	1,  // 12: fairlead.host.v1.AcquireRequest.reason:type_name -> fairlead.host.v1.AcquireReason
-	12, // 13: fairlead.host.v1.AcquireResponse.fence:type_name -> fairlead.common.v1.Fence
-	13, // 14: fairlead.host.v1.AcquireResponse.refusal:type_name -> fairlead.common.v1.Refusal
+	11, // 2: fairlead.host.v1.OpenSessionResponse.fence:type_name -> fairlead.common.v1.Fence
+	12, // 3: fairlead.host.v1.OpenSessionResponse.refusal:type_name -> fairlead.common.v1.Refusal
+	11, // 4: fairlead.host.v1.BeginTurnRequest.fence:type_name -> fairlead.common.v1.Fence
+	13, // 5: fairlead.host.v1.BeginTurnRequest.session:type_name -> fairlead.common.v1.SessionRef
+	11, // 6: fairlead.host.v1.BeginTurnResponse.fence:type_name -> fairlead.common.v1.Fence
+	12, // 7: fairlead.host.v1.BeginTurnResponse.refusal:type_name -> fairlead.common.v1.Refusal
+	11, // 8: fairlead.host.v1.AcquireRequest.fence:type_name -> fairlead.common.v1.Fence
+	13, // 9: fairlead.host.v1.AcquireRequest.session:type_name -> fairlead.common.v1.SessionRef
+	14, // 10: fairlead.host.v1.AcquireRequest.class:type_name -> fairlead.common.v1.LeaseClass
+	15, // 11: fairlead.host.v1.AcquireRequest.target:type_name -> fairlead.common.v1.Target
+	16, // 12: fairlead.host.v1.AcquireRequest.reason:type_name -> fairlead.common.v1.AcquireReason
+	11, // 13: fairlead.host.v1.AcquireResponse.fence:type_name -> fairlead.common.v1.Fence
+	12, // 14: fairlead.host.v1.AcquireResponse.refusal:type_name -> fairlead.common.v1.Refusal
 	17, // 15: fairlead.host.v1.AcquireResponse.lease:type_name -> fairlead.common.v1.Lease
-	12, // 16: fairlead.host.v1.GetSessionRequest.fence:type_name -> fairlead.common.v1.Fence
-	14, // 17: fairlead.host.v1.GetSessionRequest.session:type_name -> fairlead.common.v1.SessionRef
-	12, // 18: fairlead.host.v1.GetSessionResponse.fence:type_name -> fairlead.common.v1.Fence
-	13, // 19: fairlead.host.v1.GetSessionResponse.refusal:type_name -> fairlead.common.v1.Refusal
-	2,  // 20: fairlead.host.v1.GetSessionResponse.base:type_name -> fairlead.host.v1.BaseStatus
-	3,  // 21: fairlead.host.v1.GetSessionResponse.holds:type_name -> fairlead.host.v1.Hold
+	11, // 16: fairlead.host.v1.GetSessionRequest.fence:type_name -> fairlead.common.v1.Fence
+	13, // 17: fairlead.host.v1.GetSessionRequest.session:type_name -> fairlead.common.v1.SessionRef
+	11, // 18: fairlead.host.v1.GetSessionResponse.fence:type_name -> fairlead.common.v1.Fence
+	12, // 19: fairlead.host.v1.GetSessionResponse.refusal:type_name -> fairlead.common.v1.Refusal
+	1,  // 20: fairlead.host.v1.GetSessionResponse.base:type_name -> fairlead.host.v1.BaseStatus
+	2,  // 21: fairlead.host.v1.GetSessionResponse.holds:type_name -> fairlead.host.v1.Hold
 	18, // 22: fairlead.host.v1.GetSessionResponse.frame:type_name -> fairlead.common.v1.FrameRef
 	17, // 23: fairlead.host.v1.GetSessionResponse.leases:type_name -> fairlead.common.v1.Lease
-	4,  // 24: fairlead.host.v1.LeaseService.OpenSession:input_type -> fairlead.host.v1.OpenSessionRequest
-	6,  // 25: fairlead.host.v1.LeaseService.BeginTurn:input_type -> fairlead.host.v1.BeginTurnRequest
-	8,  // 26: fairlead.host.v1.LeaseService.Acquire:input_type -> fairlead.host.v1.AcquireRequest
-	10, // 27: fairlead.host.v1.LeaseService.GetSession:input_type -> fairlead.host.v1.GetSessionRequest
-	5,  // 28: fairlead.host.v1.LeaseService.OpenSession:output_type -> fairlead.host.v1.OpenSessionResponse
-	7,  // 29: fairlead.host.v1.LeaseService.BeginTurn:output_type -> fairlead.host.v1.BeginTurnResponse
-	9,  // 30: fairlead.host.v1.LeaseService.Acquire:output_type -> fairlead.host.v1.AcquireResponse
-	11, // 31: fairlead.host.v1.LeaseService.GetSession:output_type -> fairlead.host.v1.GetSessionResponse
+	3,  // 24: fairlead.host.v1.LeaseService.OpenSession:input_type -> fairlead.host.v1.OpenSessionRequest
+	5,  // 25: fairlead.host.v1.LeaseService.BeginTurn:input_type -> fairlead.host.v1.BeginTurnRequest
+	7,  // 26: fairlead.host.v1.LeaseService.Acquire:input_type -> fairlead.host.v1.AcquireRequest
+	9,  // 27: fairlead.host.v1.LeaseService.GetSession:input_type -> fairlead.host.v1.GetSessionRequest
+	4,  // 28: fairlead.host.v1.LeaseService.OpenSession:output_type -> fairlead.host.v1.OpenSessionResponse
+	6,  // 29: fairlead.host.v1.LeaseService.BeginTurn:output_type -> fairlead.host.v1.BeginTurnResponse
+	8,  // 30: fairlead.host.v1.LeaseService.Acquire:output_type -> fairlead.host.v1.AcquireResponse
+	10, // 31: fairlead.host.v1.LeaseService.GetSession:output_type -> fairlead.host.v1.GetSessionResponse
 	28, // [28:32] is the sub-list for method output_type
 	24, // [24:28] is the sub-list for method input_type
 	24, // [24:24] is the sub-list for extension type_name
@@ -1032,7 +975,7 @@ func file_fairlead_host_v1_lease_service_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_fairlead_host_v1_lease_service_proto_rawDesc), len(file_fairlead_host_v1_lease_service_proto_rawDesc)),
-			NumEnums:      4,
+			NumEnums:      3,
 			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   1,

@@ -801,7 +801,9 @@ type AcquireRequest struct {
 	// What it should allow.
 	Class v1.LeaseClass `protobuf:"varint,3,opt,name=class,proto3,enum=fairlead.common.v1.LeaseClass" json:"class,omitempty"`
 	// Where, resolved by the host.
-	Target        *v1.Target `protobuf:"bytes,4,opt,name=target,proto3" json:"target,omitempty"`
+	Target *v1.Target `protobuf:"bytes,4,opt,name=target,proto3" json:"target,omitempty"`
+	// Why the client says it wants it: recorded, never decisive.
+	Reason        v1.AcquireReason `protobuf:"varint,5,opt,name=reason,proto3,enum=fairlead.common.v1.AcquireReason" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -862,6 +864,13 @@ func (x *AcquireRequest) GetTarget() *v1.Target {
 		return x.Target
 	}
 	return nil
+}
+
+func (x *AcquireRequest) GetReason() v1.AcquireReason {
+	if x != nil {
+		return x.Reason
+	}
+	return v1.AcquireReason(0)
 }
 
 // AcquireResponse carries the lease, or the refusal.
@@ -2096,14 +2105,15 @@ const file_fairlead_policy_v1_decision_service_proto_rawDesc = "" +
 	"session_id\x18\x02 \x01(\tB\x11\xbaH\x06r\x04\x10\x01\x18@\xc8\xf3\x18\x02\xd0\xf3\x18\x01R\tsessionId\"t\n" +
 	"\x12EndSessionResponse\x125\n" +
 	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12'\n" +
-	"\fleases_ended\x18\x02 \x01(\rB\x04\xc8\xf3\x18\x01R\vleasesEnded\"\x83\x02\n" +
+	"\fleases_ended\x18\x02 \x01(\rB\x04\xc8\xf3\x18\x01R\vleasesEnded\"\xcc\x02\n" +
 	"\x0eAcquireRequest\x125\n" +
 	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x120\n" +
 	"\n" +
 	"session_id\x18\x02 \x01(\tB\x11\xbaH\x06r\x04\x10\x01\x18@\xc8\xf3\x18\x02\xd0\xf3\x18\x01R\tsessionId\x12H\n" +
 	"\x05class\x18\x03 \x01(\x0e2\x1e.fairlead.common.v1.LeaseClassB\x12\xbaH\a\x82\x01\x04\x10\x01 \x00\xc8\xf3\x18\x01\xd0\xf3\x18\x01R\x05class\x12>\n" +
 	"\x06target\x18\x04 \x01(\v2\x1a.fairlead.common.v1.TargetB\n" +
-	"\xbaH\x03\xc8\x01\x01\xc8\xf3\x18\x01R\x06target\"\x81\x02\n" +
+	"\xbaH\x03\xc8\x01\x01\xc8\xf3\x18\x01R\x06target\x12G\n" +
+	"\x06reason\x18\x05 \x01(\x0e2!.fairlead.common.v1.AcquireReasonB\f\xbaH\x05\x82\x01\x02\x10\x01\xc8\xf3\x18\x01R\x06reason\"\x81\x02\n" +
 	"\x0fAcquireResponse\x125\n" +
 	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12C\n" +
 	"\arefusal\x18\x02 \x01(\x0e2\x1f.fairlead.common.v1.RefusalCodeB\b\xc8\xf3\x18\x01\xd0\xf3\x18\x01R\arefusal\x125\n" +
@@ -2283,16 +2293,17 @@ var file_fairlead_policy_v1_decision_service_proto_goTypes = []any{
 	(v1.RefusalCode)(0),               // 30: fairlead.common.v1.RefusalCode
 	(v1.LeaseClass)(0),                // 31: fairlead.common.v1.LeaseClass
 	(*v1.Target)(nil),                 // 32: fairlead.common.v1.Target
-	(*v1.Lease)(nil),                  // 33: fairlead.common.v1.Lease
-	(*v1.Permit)(nil),                 // 34: fairlead.common.v1.Permit
-	(v1.Verb)(0),                      // 35: fairlead.common.v1.Verb
-	(*v1.WindowIdentity)(nil),         // 36: fairlead.common.v1.WindowIdentity
-	(*v1.PageIdentity)(nil),           // 37: fairlead.common.v1.PageIdentity
-	(v1.Role)(0),                      // 38: fairlead.common.v1.Role
-	(v1.Outcome)(0),                   // 39: fairlead.common.v1.Outcome
-	(v1.Effect)(0),                    // 40: fairlead.common.v1.Effect
-	(v1.Route)(0),                     // 41: fairlead.common.v1.Route
-	(v1.ProcessRole)(0),               // 42: fairlead.common.v1.ProcessRole
+	(v1.AcquireReason)(0),             // 33: fairlead.common.v1.AcquireReason
+	(*v1.Lease)(nil),                  // 34: fairlead.common.v1.Lease
+	(*v1.Permit)(nil),                 // 35: fairlead.common.v1.Permit
+	(v1.Verb)(0),                      // 36: fairlead.common.v1.Verb
+	(*v1.WindowIdentity)(nil),         // 37: fairlead.common.v1.WindowIdentity
+	(*v1.PageIdentity)(nil),           // 38: fairlead.common.v1.PageIdentity
+	(v1.Role)(0),                      // 39: fairlead.common.v1.Role
+	(v1.Outcome)(0),                   // 40: fairlead.common.v1.Outcome
+	(v1.Effect)(0),                    // 41: fairlead.common.v1.Effect
+	(v1.Route)(0),                     // 42: fairlead.common.v1.Route
+	(v1.ProcessRole)(0),               // 43: fairlead.common.v1.ProcessRole
 }
 var file_fairlead_policy_v1_decision_service_proto_depIdxs = []int32{
 	29, // 0: fairlead.policy.v1.WatchLeaseChangesRequest.fence:type_name -> fairlead.common.v1.Fence
@@ -2308,69 +2319,70 @@ var file_fairlead_policy_v1_decision_service_proto_depIdxs = []int32{
 	29, // 10: fairlead.policy.v1.AcquireRequest.fence:type_name -> fairlead.common.v1.Fence
 	31, // 11: fairlead.policy.v1.AcquireRequest.class:type_name -> fairlead.common.v1.LeaseClass
 	32, // 12: fairlead.policy.v1.AcquireRequest.target:type_name -> fairlead.common.v1.Target
-	29, // 13: fairlead.policy.v1.AcquireResponse.fence:type_name -> fairlead.common.v1.Fence
-	30, // 14: fairlead.policy.v1.AcquireResponse.refusal:type_name -> fairlead.common.v1.RefusalCode
-	33, // 15: fairlead.policy.v1.AcquireResponse.lease:type_name -> fairlead.common.v1.Lease
-	29, // 16: fairlead.policy.v1.ListLeasesRequest.fence:type_name -> fairlead.common.v1.Fence
-	29, // 17: fairlead.policy.v1.ListLeasesResponse.fence:type_name -> fairlead.common.v1.Fence
-	33, // 18: fairlead.policy.v1.ListLeasesResponse.leases:type_name -> fairlead.common.v1.Lease
-	29, // 19: fairlead.policy.v1.RevokeRequest.fence:type_name -> fairlead.common.v1.Fence
-	29, // 20: fairlead.policy.v1.RevokeResponse.fence:type_name -> fairlead.common.v1.Fence
-	29, // 21: fairlead.policy.v1.PermitRequest.fence:type_name -> fairlead.common.v1.Fence
-	31, // 22: fairlead.policy.v1.PermitRequest.class:type_name -> fairlead.common.v1.LeaseClass
-	32, // 23: fairlead.policy.v1.PermitRequest.target:type_name -> fairlead.common.v1.Target
-	29, // 24: fairlead.policy.v1.PermitResponse.fence:type_name -> fairlead.common.v1.Fence
-	30, // 25: fairlead.policy.v1.PermitResponse.refusal:type_name -> fairlead.common.v1.RefusalCode
-	34, // 26: fairlead.policy.v1.PermitResponse.permit:type_name -> fairlead.common.v1.Permit
-	35, // 27: fairlead.policy.v1.ActFacts.verb:type_name -> fairlead.common.v1.Verb
-	36, // 28: fairlead.policy.v1.ActFacts.window:type_name -> fairlead.common.v1.WindowIdentity
-	37, // 29: fairlead.policy.v1.ActFacts.page:type_name -> fairlead.common.v1.PageIdentity
-	38, // 30: fairlead.policy.v1.ActFacts.role:type_name -> fairlead.common.v1.Role
-	29, // 31: fairlead.policy.v1.DecideRequest.fence:type_name -> fairlead.common.v1.Fence
-	20, // 32: fairlead.policy.v1.DecideRequest.facts:type_name -> fairlead.policy.v1.ActFacts
-	29, // 33: fairlead.policy.v1.DecideResponse.fence:type_name -> fairlead.common.v1.Fence
-	30, // 34: fairlead.policy.v1.DecideResponse.refusal:type_name -> fairlead.common.v1.RefusalCode
-	31, // 35: fairlead.policy.v1.DecideResponse.missing_class:type_name -> fairlead.common.v1.LeaseClass
-	34, // 36: fairlead.policy.v1.DecideResponse.permit:type_name -> fairlead.common.v1.Permit
-	1,  // 37: fairlead.policy.v1.DecideResponse.effect:type_name -> fairlead.policy.v1.EffectLevel
-	29, // 38: fairlead.policy.v1.SettleRequest.fence:type_name -> fairlead.common.v1.Fence
-	39, // 39: fairlead.policy.v1.SettleRequest.outcome:type_name -> fairlead.common.v1.Outcome
-	40, // 40: fairlead.policy.v1.SettleRequest.effect:type_name -> fairlead.common.v1.Effect
-	41, // 41: fairlead.policy.v1.SettleRequest.route:type_name -> fairlead.common.v1.Route
-	30, // 42: fairlead.policy.v1.SettleRequest.refusal:type_name -> fairlead.common.v1.RefusalCode
-	29, // 43: fairlead.policy.v1.SettleResponse.fence:type_name -> fairlead.common.v1.Fence
-	2,  // 44: fairlead.policy.v1.ProcessEvent.kind:type_name -> fairlead.policy.v1.ProcessEventKind
-	42, // 45: fairlead.policy.v1.ProcessEvent.role:type_name -> fairlead.common.v1.ProcessRole
-	3,  // 46: fairlead.policy.v1.SessionFact.kind:type_name -> fairlead.policy.v1.SessionEventKind
-	29, // 47: fairlead.policy.v1.AppendRequest.fence:type_name -> fairlead.common.v1.Fence
-	25, // 48: fairlead.policy.v1.AppendRequest.process:type_name -> fairlead.policy.v1.ProcessEvent
-	26, // 49: fairlead.policy.v1.AppendRequest.session:type_name -> fairlead.policy.v1.SessionFact
-	29, // 50: fairlead.policy.v1.AppendResponse.fence:type_name -> fairlead.common.v1.Fence
-	4,  // 51: fairlead.policy.v1.DecisionService.WatchLeaseChanges:input_type -> fairlead.policy.v1.WatchLeaseChangesRequest
-	8,  // 52: fairlead.policy.v1.DecisionService.BeginSession:input_type -> fairlead.policy.v1.BeginSessionRequest
-	10, // 53: fairlead.policy.v1.DecisionService.EndSession:input_type -> fairlead.policy.v1.EndSessionRequest
-	12, // 54: fairlead.policy.v1.DecisionService.Acquire:input_type -> fairlead.policy.v1.AcquireRequest
-	14, // 55: fairlead.policy.v1.DecisionService.ListLeases:input_type -> fairlead.policy.v1.ListLeasesRequest
-	16, // 56: fairlead.policy.v1.DecisionService.Revoke:input_type -> fairlead.policy.v1.RevokeRequest
-	18, // 57: fairlead.policy.v1.DecisionService.Permit:input_type -> fairlead.policy.v1.PermitRequest
-	21, // 58: fairlead.policy.v1.DecisionService.Decide:input_type -> fairlead.policy.v1.DecideRequest
-	23, // 59: fairlead.policy.v1.DecisionService.Settle:input_type -> fairlead.policy.v1.SettleRequest
-	27, // 60: fairlead.policy.v1.DecisionService.Append:input_type -> fairlead.policy.v1.AppendRequest
-	5,  // 61: fairlead.policy.v1.DecisionService.WatchLeaseChanges:output_type -> fairlead.policy.v1.WatchLeaseChangesResponse
-	9,  // 62: fairlead.policy.v1.DecisionService.BeginSession:output_type -> fairlead.policy.v1.BeginSessionResponse
-	11, // 63: fairlead.policy.v1.DecisionService.EndSession:output_type -> fairlead.policy.v1.EndSessionResponse
-	13, // 64: fairlead.policy.v1.DecisionService.Acquire:output_type -> fairlead.policy.v1.AcquireResponse
-	15, // 65: fairlead.policy.v1.DecisionService.ListLeases:output_type -> fairlead.policy.v1.ListLeasesResponse
-	17, // 66: fairlead.policy.v1.DecisionService.Revoke:output_type -> fairlead.policy.v1.RevokeResponse
-	19, // 67: fairlead.policy.v1.DecisionService.Permit:output_type -> fairlead.policy.v1.PermitResponse
-	22, // 68: fairlead.policy.v1.DecisionService.Decide:output_type -> fairlead.policy.v1.DecideResponse
-	24, // 69: fairlead.policy.v1.DecisionService.Settle:output_type -> fairlead.policy.v1.SettleResponse
-	28, // 70: fairlead.policy.v1.DecisionService.Append:output_type -> fairlead.policy.v1.AppendResponse
-	61, // [61:71] is the sub-list for method output_type
-	51, // [51:61] is the sub-list for method input_type
-	51, // [51:51] is the sub-list for extension type_name
-	51, // [51:51] is the sub-list for extension extendee
-	0,  // [0:51] is the sub-list for field type_name
+	33, // 13: fairlead.policy.v1.AcquireRequest.reason:type_name -> fairlead.common.v1.AcquireReason
+	29, // 14: fairlead.policy.v1.AcquireResponse.fence:type_name -> fairlead.common.v1.Fence
+	30, // 15: fairlead.policy.v1.AcquireResponse.refusal:type_name -> fairlead.common.v1.RefusalCode
+	34, // 16: fairlead.policy.v1.AcquireResponse.lease:type_name -> fairlead.common.v1.Lease
+	29, // 17: fairlead.policy.v1.ListLeasesRequest.fence:type_name -> fairlead.common.v1.Fence
+	29, // 18: fairlead.policy.v1.ListLeasesResponse.fence:type_name -> fairlead.common.v1.Fence
+	34, // 19: fairlead.policy.v1.ListLeasesResponse.leases:type_name -> fairlead.common.v1.Lease
+	29, // 20: fairlead.policy.v1.RevokeRequest.fence:type_name -> fairlead.common.v1.Fence
+	29, // 21: fairlead.policy.v1.RevokeResponse.fence:type_name -> fairlead.common.v1.Fence
+	29, // 22: fairlead.policy.v1.PermitRequest.fence:type_name -> fairlead.common.v1.Fence
+	31, // 23: fairlead.policy.v1.PermitRequest.class:type_name -> fairlead.common.v1.LeaseClass
+	32, // 24: fairlead.policy.v1.PermitRequest.target:type_name -> fairlead.common.v1.Target
+	29, // 25: fairlead.policy.v1.PermitResponse.fence:type_name -> fairlead.common.v1.Fence
+	30, // 26: fairlead.policy.v1.PermitResponse.refusal:type_name -> fairlead.common.v1.RefusalCode
+	35, // 27: fairlead.policy.v1.PermitResponse.permit:type_name -> fairlead.common.v1.Permit
+	36, // 28: fairlead.policy.v1.ActFacts.verb:type_name -> fairlead.common.v1.Verb
+	37, // 29: fairlead.policy.v1.ActFacts.window:type_name -> fairlead.common.v1.WindowIdentity
+	38, // 30: fairlead.policy.v1.ActFacts.page:type_name -> fairlead.common.v1.PageIdentity
+	39, // 31: fairlead.policy.v1.ActFacts.role:type_name -> fairlead.common.v1.Role
+	29, // 32: fairlead.policy.v1.DecideRequest.fence:type_name -> fairlead.common.v1.Fence
+	20, // 33: fairlead.policy.v1.DecideRequest.facts:type_name -> fairlead.policy.v1.ActFacts
+	29, // 34: fairlead.policy.v1.DecideResponse.fence:type_name -> fairlead.common.v1.Fence
+	30, // 35: fairlead.policy.v1.DecideResponse.refusal:type_name -> fairlead.common.v1.RefusalCode
+	31, // 36: fairlead.policy.v1.DecideResponse.missing_class:type_name -> fairlead.common.v1.LeaseClass
+	35, // 37: fairlead.policy.v1.DecideResponse.permit:type_name -> fairlead.common.v1.Permit
+	1,  // 38: fairlead.policy.v1.DecideResponse.effect:type_name -> fairlead.policy.v1.EffectLevel
+	29, // 39: fairlead.policy.v1.SettleRequest.fence:type_name -> fairlead.common.v1.Fence
+	40, // 40: fairlead.policy.v1.SettleRequest.outcome:type_name -> fairlead.common.v1.Outcome
+	41, // 41: fairlead.policy.v1.SettleRequest.effect:type_name -> fairlead.common.v1.Effect
+	42, // 42: fairlead.policy.v1.SettleRequest.route:type_name -> fairlead.common.v1.Route
+	30, // 43: fairlead.policy.v1.SettleRequest.refusal:type_name -> fairlead.common.v1.RefusalCode
+	29, // 44: fairlead.policy.v1.SettleResponse.fence:type_name -> fairlead.common.v1.Fence
+	2,  // 45: fairlead.policy.v1.ProcessEvent.kind:type_name -> fairlead.policy.v1.ProcessEventKind
+	43, // 46: fairlead.policy.v1.ProcessEvent.role:type_name -> fairlead.common.v1.ProcessRole
+	3,  // 47: fairlead.policy.v1.SessionFact.kind:type_name -> fairlead.policy.v1.SessionEventKind
+	29, // 48: fairlead.policy.v1.AppendRequest.fence:type_name -> fairlead.common.v1.Fence
+	25, // 49: fairlead.policy.v1.AppendRequest.process:type_name -> fairlead.policy.v1.ProcessEvent
+	26, // 50: fairlead.policy.v1.AppendRequest.session:type_name -> fairlead.policy.v1.SessionFact
+	29, // 51: fairlead.policy.v1.AppendResponse.fence:type_name -> fairlead.common.v1.Fence
+	4,  // 52: fairlead.policy.v1.DecisionService.WatchLeaseChanges:input_type -> fairlead.policy.v1.WatchLeaseChangesRequest
+	8,  // 53: fairlead.policy.v1.DecisionService.BeginSession:input_type -> fairlead.policy.v1.BeginSessionRequest
+	10, // 54: fairlead.policy.v1.DecisionService.EndSession:input_type -> fairlead.policy.v1.EndSessionRequest
+	12, // 55: fairlead.policy.v1.DecisionService.Acquire:input_type -> fairlead.policy.v1.AcquireRequest
+	14, // 56: fairlead.policy.v1.DecisionService.ListLeases:input_type -> fairlead.policy.v1.ListLeasesRequest
+	16, // 57: fairlead.policy.v1.DecisionService.Revoke:input_type -> fairlead.policy.v1.RevokeRequest
+	18, // 58: fairlead.policy.v1.DecisionService.Permit:input_type -> fairlead.policy.v1.PermitRequest
+	21, // 59: fairlead.policy.v1.DecisionService.Decide:input_type -> fairlead.policy.v1.DecideRequest
+	23, // 60: fairlead.policy.v1.DecisionService.Settle:input_type -> fairlead.policy.v1.SettleRequest
+	27, // 61: fairlead.policy.v1.DecisionService.Append:input_type -> fairlead.policy.v1.AppendRequest
+	5,  // 62: fairlead.policy.v1.DecisionService.WatchLeaseChanges:output_type -> fairlead.policy.v1.WatchLeaseChangesResponse
+	9,  // 63: fairlead.policy.v1.DecisionService.BeginSession:output_type -> fairlead.policy.v1.BeginSessionResponse
+	11, // 64: fairlead.policy.v1.DecisionService.EndSession:output_type -> fairlead.policy.v1.EndSessionResponse
+	13, // 65: fairlead.policy.v1.DecisionService.Acquire:output_type -> fairlead.policy.v1.AcquireResponse
+	15, // 66: fairlead.policy.v1.DecisionService.ListLeases:output_type -> fairlead.policy.v1.ListLeasesResponse
+	17, // 67: fairlead.policy.v1.DecisionService.Revoke:output_type -> fairlead.policy.v1.RevokeResponse
+	19, // 68: fairlead.policy.v1.DecisionService.Permit:output_type -> fairlead.policy.v1.PermitResponse
+	22, // 69: fairlead.policy.v1.DecisionService.Decide:output_type -> fairlead.policy.v1.DecideResponse
+	24, // 70: fairlead.policy.v1.DecisionService.Settle:output_type -> fairlead.policy.v1.SettleResponse
+	28, // 71: fairlead.policy.v1.DecisionService.Append:output_type -> fairlead.policy.v1.AppendResponse
+	62, // [62:72] is the sub-list for method output_type
+	52, // [52:62] is the sub-list for method input_type
+	52, // [52:52] is the sub-list for extension type_name
+	52, // [52:52] is the sub-list for extension extendee
+	0,  // [0:52] is the sub-list for field type_name
 }
 
 func init() { file_fairlead_policy_v1_decision_service_proto_init() }

@@ -13,8 +13,19 @@ var at = time.UnixMilli(1_700_000_000_000)
 
 // every holds one record of each kind.
 var every = []Record{
-	BundleLoaded{}, SessionBegun{}, SessionEnded{}, LeaseGiven{}, LeaseRefused{}, LeaseEnded{}, Decision{}, Intent{},
-	Outcome{}, ReadPermit{}, ReadRefused{}, Process{}, SessionFact{},
+	BundleLoaded{},
+	SessionBegun{},
+	SessionEnded{},
+	LeaseGiven{},
+	LeaseRefused{},
+	LeaseEnded{},
+	Decision{},
+	Intent{},
+	Outcome{},
+	ReadPermit{},
+	ReadRefused{},
+	Process{},
+	SessionFact{},
 }
 
 func filled(t *testing.T) *Log {

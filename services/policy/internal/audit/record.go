@@ -79,6 +79,8 @@ type LeaseGiven struct {
 	Scope   Scope
 	Rule    string
 	MS      uint64
+	// Reason is why the client said it wants the lease.
+	Reason Number
 }
 
 // LeaseRefused says that a lease was not given.
@@ -88,6 +90,8 @@ type LeaseRefused struct {
 	Scope   Scope
 	Code    Number
 	Rule    string
+	// Reason is why the client said it wants the lease.
+	Reason Number
 }
 
 // LeaseEnded says that a lease ended.
@@ -247,6 +251,7 @@ func (r LeaseGiven) encode(e *encoder) {
 	e.scope(r.Scope)
 	e.str(r.Rule)
 	e.u64(r.MS)
+	e.number(r.Reason)
 }
 
 func (r LeaseRefused) encode(e *encoder) {
@@ -255,6 +260,7 @@ func (r LeaseRefused) encode(e *encoder) {
 	e.scope(r.Scope)
 	e.number(r.Code)
 	e.str(r.Rule)
+	e.number(r.Reason)
 }
 
 func (r LeaseEnded) encode(e *encoder) {

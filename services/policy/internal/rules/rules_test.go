@@ -139,23 +139,38 @@ func TestDecide(t *testing.T) {
 		{"a rule permits", `@id("yes") permit (principal == Uid::"1000", action == Action::"act:click_element",
 			resource == App::"a.B");`, Verdict{Allowed: true, Rule: "yes"}},
 		{"another user", `@id("yes") permit (principal == Uid::"1001", action, resource);`, Verdict{Rule: NoRule}},
-		{"a forbid wins", permitAll + `@id("no") forbid (principal, action, resource == App::"a.B");`,
-			Verdict{Rule: "no", Forbidden: true}},
-		{"a forbid makes an app sensitive", permitAll + `@id("no") @sensitive forbid (principal, action, resource);`,
-			Verdict{Rule: "no", Forbidden: true, Sensitive: true}},
-		{"a forbid that cannot be evaluated forbids",
+		{
+			"a forbid wins", permitAll + `@id("no") forbid (principal, action, resource == App::"a.B");`,
+			Verdict{Rule: "no", Forbidden: true},
+		},
+		{
+			"a forbid makes an app sensitive", permitAll + `@id("no") @sensitive forbid (principal, action, resource);`,
+			Verdict{Rule: "no", Forbidden: true, Sensitive: true},
+		},
+		{
+			"a forbid that cannot be evaluated forbids",
 			permitAll + `@id("broken") forbid (principal, action, resource) when { context.nothing == 1 };`,
-			Verdict{Rule: "broken", Forbidden: true}},
-		{"a permit that cannot be evaluated does not permit",
-			`@id("broken") permit (principal, action, resource) when { context.nothing == 1 };`, Verdict{Rule: NoRule}},
-		{"a group of actions", `@id("g") permit (principal, action in Action::"act", resource);`,
-			Verdict{Allowed: true, Rule: "g"}},
+			Verdict{Rule: "broken", Forbidden: true},
+		},
+		{
+			"a permit that cannot be evaluated does not permit",
+			`@id("broken") permit (principal, action, resource) when { context.nothing == 1 };`,
+			Verdict{Rule: NoRule},
+		},
+		{
+			"a group of actions", `@id("g") permit (principal, action in Action::"act", resource);`,
+			Verdict{Allowed: true, Rule: "g"},
+		},
 		{"another group", `@id("g") permit (principal, action in Action::"lease", resource);`, Verdict{Rule: NoRule}},
-		{"the first of several names it", `@id("z") permit (principal, action, resource);
+		{
+			"the first of several names it", `@id("z") permit (principal, action, resource);
 			@id("b") permit (principal, action, resource); @id("a") permit (principal, action, resource);`,
-			Verdict{Allowed: true, Rule: "z"}},
-		{"a rule without an id is named by its line", "\n\npermit (principal, action, resource);",
-			Verdict{Allowed: true, Rule: "line:3"}},
+			Verdict{Allowed: true, Rule: "z"},
+		},
+		{
+			"a rule without an id is named by its line", "\n\npermit (principal, action, resource);",
+			Verdict{Allowed: true, Rule: "line:3"},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -213,20 +228,30 @@ func TestParseNamesTheLineAndNothingElse(t *testing.T) {
 		{"a broken string", "\npermit (principal, action, resource == App::\"" + canary, Error{Fault: FaultSyntax}},
 		{"not text", "\xff\xfe" + canary, Error{Fault: FaultSyntax}},
 		{"nothing", "// " + canary, Error{FaultEmpty, 0}},
-		{"an action that does not exist", "\n@id(\"x\")\npermit (principal, action == Action::\"" + canary + "\", resource);",
-			Error{FaultAction, 2}},
-		{"one of several", "permit (principal, action in [Action::\"act:perform\", Action::\"" + canary + "\"], resource);",
-			Error{FaultAction, 1}},
-		{"a principal that does not exist", "permit (principal == User::\"" + canary + "\", action, resource);",
-			Error{FaultEntity, 1}},
-		{"a resource that does not exist", "permit (principal, action, resource == Window::\"" + canary + "\");",
-			Error{FaultEntity, 1}},
+		{
+			"an action that does not exist", "\n@id(\"x\")\npermit (principal, action == Action::\"" + canary + "\", resource);",
+			Error{FaultAction, 2},
+		},
+		{
+			"one of several", "permit (principal, action in [Action::\"act:perform\", Action::\"" + canary + "\"], resource);",
+			Error{FaultAction, 1},
+		},
+		{
+			"a principal that does not exist", "permit (principal == User::\"" + canary + "\", action, resource);",
+			Error{FaultEntity, 1},
+		},
+		{
+			"a resource that does not exist", "permit (principal, action, resource == Window::\"" + canary + "\");",
+			Error{FaultEntity, 1},
+		},
 		{"another desk", "permit (principal, action, resource == Desk::\"" + canary + "\");", Error{FaultEntity, 1}},
 		{"an id with a space", "@id(\"" + canary + " b\") permit (principal, action, resource);", Error{FaultID, 1}},
 		{"an id of the floor", "@id(\"floor:x\") permit (principal, action, resource);", Error{FaultID, 1}},
 		{"an id twice", permitAll + "\n" + permitAll, Error{FaultDuplicate, 2}},
-		{"sensitive on a permit", "@id(\"a\") @sensitive permit (principal, action, resource);",
-			Error{FaultAnnotation, 1}},
+		{
+			"sensitive on a permit", "@id(\"a\") @sensitive permit (principal, action, resource);",
+			Error{FaultAnnotation, 1},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
