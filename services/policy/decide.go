@@ -112,7 +112,8 @@ func (p *Policy) judge(a act) answer {
 		return ans.no(refusal.SecureField, secureRule)
 	}
 	ans.class = rule.GetClass()
-	held, ok := p.leases.Covering(a.session, lease.Class(ans.class), a.target(), p.boot())
+	now := p.boot()
+	held, ok := p.leases.Covering(a.session, lease.Class(ans.class), a.target(), now)
 	if !ok {
 		ans.missing = ans.class
 		return ans.no(refusal.LeaseRequired, "")
@@ -124,7 +125,7 @@ func (p *Policy) judge(a act) answer {
 	if !v.Allowed {
 		return ans.no(codeOf(v), v.Rule)
 	}
-	p.addRoutes(a, question, &ans)
+	p.addRoutes(a, question, now, &ans)
 	if len(ans.routes) == 0 {
 		return ans.no(refusal.NoPermittedRoute, v.Rule)
 	}
@@ -188,15 +189,16 @@ func (s *session) question(action string, a act, ans answer) rules.Question {
 // addRoutes lists the routes the act may go by: those of a class the session holds a
 // live lease of for this target, less those a rule forbids (C7.5). A page route needs a
 // bound page. The leases they rest on go on record with the intent.
-func (p *Policy) addRoutes(a act, q rules.Question, ans *answer) {
-	for _, r := range routes() {
+func (p *Policy) addRoutes(a act, q rules.Question, now time.Duration, ans *answer) {
+	for _, r := range p.ways {
 		class := classOn(r, ans.class)
-		held, ok := p.leases.Covering(a.session, lease.Class(class), a.target(), p.boot())
+		held, ok := p.leases.Covering(a.session, lease.Class(class), a.target(), now)
 		if !ok || (r.page && !a.hasPage) {
 			continue
 		}
-		q.Action = rules.Route(nameOf(r.route))
-		if v := p.rules.Decide(q); v.Forbidden {
+		q.Action = r.action
+		// Only a forbid counts, and the floor was asked already.
+		if p.rules.Forbids() && p.rules.Decide(q).Forbidden {
 			continue
 		}
 		ans.routes = append(ans.routes, r.route)

@@ -68,6 +68,8 @@ type Policy struct {
 	record     record
 	log        *slog.Logger
 	boot       func() time.Duration
+	// ways are the routes of the schema with what rules call them.
+	ways []way
 	// sign is the one place where a permit comes into being.
 	sign func(*commonv1.PermitClaims) *commonv1.Permit
 	// wake tells the expiry goroutine that a lease was given.
@@ -125,6 +127,7 @@ func build(cfg Config, rec record) (*Policy, error) {
 		leases:     lease.New(),
 		watchers:   map[*watcher]struct{}{},
 	}
+	p.ways = routes()
 	if p.boot == nil {
 		p.boot = permit.BootClock
 	}

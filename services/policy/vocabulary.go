@@ -74,6 +74,7 @@ func ruleOf(v commonv1.Verb) *commonv1.VerbRule {
 // way is a route with what the schema says of it.
 type way struct {
 	route   commonv1.Route
+	action  string
 	page    bool
 	classes []commonv1.LeaseClass
 }
@@ -88,7 +89,7 @@ func routes() []way {
 		if len(rule.GetClasses()) == 0 {
 			continue
 		}
-		out = append(out, way{route: r, page: rule.GetTier() == commonv1.Tier_TIER_PAGE, classes: rule.GetClasses()})
+		out = append(out, way{route: r, action: rules.Route(nameOf(r)), page: rule.GetTier() == commonv1.Tier_TIER_PAGE, classes: rule.GetClasses()})
 	}
 	return out
 }

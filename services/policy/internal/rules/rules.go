@@ -111,6 +111,16 @@ func (r *Rules) Builtin() bool { return r.builtin }
 // Len returns how many policies are in force.
 func (r *Rules) Len() int { return len(r.policies) }
 
+// Forbids reports whether any rule can say no; without one, none has to be asked.
+func (r *Rules) Forbids() bool {
+	for _, p := range r.policies {
+		if p.Effect() == cedar.Forbid {
+			return true
+		}
+	}
+	return false
+}
+
 // OnFloor answers for an app by the floor alone. An answer that is not Allowed is final.
 func OnFloor(app string) Verdict {
 	switch {
