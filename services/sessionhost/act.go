@@ -97,6 +97,9 @@ func (c *call) bind(req *hostv1.ActRequest) (*bound, *hostv1.ActResponse, error)
 			return why
 		}
 		t, no := machine.ActTicket(st.machine)
+		if req.GetFrame() == nil && no == nil {
+			return refusal.Unusable("the act needs frame: copy it from the observation the act is based on")
+		}
 		ref := frameFromWire(req.GetFrame())
 		if no != nil && st.frames.Find(ref) == nil {
 			return no
@@ -203,6 +206,9 @@ func (c *call) dispatching(ctx context.Context, b *bound, e *executorlink.Link) 
 		}
 		if c.arrival <= c.s.stopMark.Load() {
 			return refusal.New(refusal.UserStopped)
+		}
+		if !c.sending() {
+			return refusal.New(refusal.Aborted)
 		}
 		st.inflight = &inflight{link: e, dispatch: b.dispatch}
 		return nil

@@ -32,7 +32,7 @@ func (c *call) conclude(b *bound, e *executorlink.Link, a *executorv1.DispatchRe
 		}
 	}
 	err := c.do(func(st *state) error {
-		st.inflight = nil
+		st.landed(resp)
 		held := machine.Check(st.machine, b.ticket)
 		c.endClaim(st, b, resp)
 		switch {

@@ -20,18 +20,24 @@ func (h *Host) Stop(_ context.Context, req *hostv1.StopRequest) (*hostv1.StopRes
 	s.stopMark.Store(h.arrivals.Load())
 	s.signal(signalStop)
 	resp := &hostv1.StopResponse{Known: true}
-	if err := s.do(func(st *state) { resp.ActInFlight = st.inflight != nil }); err != nil {
-		resp.Known = false
+	first := false
+	err := s.do(func(st *state) {
+		resp.ActInFlight = st.inflight != nil
+		first, st.stopped = !st.stopped, true
+	})
+	resp.Known = err == nil
+	if first {
+		h.afterStop(s)
 	}
-	h.afterStop(s)
 	resp.Fence = h.fence(ident.Generation(s.shown.Load()))
 	return resp, nil
 }
 
 // afterStop does the book-keeping of a stop, off its path: leases end, subscribers are
-// told, the record says who stopped it (C10.2, C12.4).
+// told, the record says who stopped it (C10.2, C12.4). A session that never began on
+// an executor holds nothing that could be let go of (C9.4).
 func (h *Host) afterStop(s *session) {
-	h.background(func() {
+	s.inOrder(func() {
 		h.mu.Lock()
 		p := h.policy
 		h.mu.Unlock()
@@ -43,6 +49,9 @@ func (h *Host) afterStop(s *session) {
 		}
 		h.recordFact(s, policyv1.SessionEventKind_SESSION_EVENT_KIND_STOPPED)
 	})
+	if !s.begunOn(h.executorGeneration()) {
+		return
+	}
 	h.releases.Publish(release.Event{
 		Executor: h.executorGeneration(), Sessions: []ident.SessionID{s.id},
 		Reason: int32(hostv1.ReleaseReason_RELEASE_REASON_SESSION_CLEARED),
@@ -57,13 +66,17 @@ func (h *Host) Resume(_ context.Context, req *hostv1.ResumeRequest) (*hostv1.Res
 		return &hostv1.ResumeResponse{Fence: h.fence(0)}, nil
 	}
 	resp := &hostv1.ResumeResponse{}
-	if err := s.do(func(st *state) { resp.Resumed = st.machine.Holds.Has(machine.HeldStopped) }); err == nil {
+	err := s.do(func(st *state) {
+		resp.Resumed, st.stopped = st.machine.Holds.Has(machine.HeldStopped), false
+	})
+	if err == nil {
 		s.signal(signalResume)
 		// One step later the mark has been heeded.
 		_ = s.do(func(*state) {})
 	}
 	if resp.GetResumed() {
-		h.background(func() { h.recordFact(s, policyv1.SessionEventKind_SESSION_EVENT_KIND_RESUMED) })
+		// Policy gives no lease before it has heard of it.
+		<-s.inOrder(func() { h.recordFact(s, policyv1.SessionEventKind_SESSION_EVENT_KIND_RESUMED) })
 	}
 	resp.Fence = h.fence(ident.Generation(s.shown.Load()))
 	return resp, nil

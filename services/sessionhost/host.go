@@ -59,7 +59,7 @@ type Config struct {
 	Debug net.Listener
 	// Links is the socket over which the launcher passes links.
 	Links *net.UnixConn
-	// AgentUIDs may connect to Agent; empty means our own.
+	// AgentUIDs may connect to Agent besides our own.
 	AgentUIDs []uint32
 	Log       *slog.Logger
 	Traces    trace.TracerProvider
@@ -89,8 +89,8 @@ type Host struct {
 	executorIs *commonv1.ProcessStatus
 	policyIs   *commonv1.ProcessStatus
 	executors  ident.Generation // incarnations accepted so far
-	stopping   bool // no new work
-	booksShut  bool // the outbox is closed
+	stopping   bool             // no new work
+	booksShut  bool             // the outbox is closed
 }
 
 // New returns a host. It serves nothing yet.

@@ -23,6 +23,9 @@ const launchWaitMS = 12_000
 // session in REOBSERVE_REQUIRED.
 func (h *Host) launch(ctx context.Context, c *call, req *hostv1.ActRequest) (*hostv1.ActResponse, error) {
 	replay, t, err := c.launchTicket(req)
+	if err != nil && refusal.As(err).Code == refusal.ScreenLocked && c.unlocked(ctx) {
+		replay, t, err = c.launchTicket(req)
+	}
 	if err != nil || replay != nil {
 		return replay, err
 	}
@@ -60,8 +63,9 @@ func (h *Host) launch(ctx context.Context, c *call, req *hostv1.ActRequest) (*ho
 		ResolutionId: resolved.GetResolutionId(), WaitMs: launchWaitMS,
 	})
 	resp := launched(req.GetActId(), answer, err)
-	err = c.do(func(st *state) error {
-		st.inflight = nil
+	// A session that ended meanwhile has no state to move; what was sent is told all the same.
+	_ = c.do(func(st *state) error {
+		st.landed(resp)
 		if resp.GetOutcome() != commonv1.Outcome_OUTCOME_REFUSED {
 			st.frames.End()
 			st.machine = machine.Step(st.machine, machine.LostTrack)
@@ -70,7 +74,7 @@ func (h *Host) launch(ctx context.Context, c *call, req *hostv1.ActRequest) (*ho
 		return nil
 	})
 	h.settle(c, decision.GetIntentId(), resp)
-	return resp, err
+	return resp, nil
 }
 
 func (c *call) launchTicket(req *hostv1.ActRequest) (*hostv1.ActResponse, machine.Ticket, error) {
@@ -116,6 +120,9 @@ func (c *call) launching(ctx context.Context, t machine.Ticket, e *executorlink.
 		}
 		if c.arrival <= c.s.stopMark.Load() {
 			return refusal.New(refusal.UserStopped)
+		}
+		if !c.sending() {
+			return refusal.New(refusal.Aborted)
 		}
 		st.inflight = &inflight{link: e, dispatch: dispatch}
 		return nil

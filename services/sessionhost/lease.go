@@ -44,9 +44,12 @@ func (h *Host) openSession(ctx context.Context, req *hostv1.OpenSessionRequest) 
 		return nil, 0, refusal.New(refusal.Busy)
 	}
 	s := newSession(h, peer.UID)
+	to := req.GetPictureDestination()
 	s.client = &policyv1.BeginSessionRequest{
-		ClientName: req.GetClientName(), Vision: req.GetVision(),
-		RemotePictures: req.GetPictureDestination() == hostv1.PictureDestination_PICTURE_DESTINATION_REMOTE_MODEL,
+		ClientName: req.GetClientName(),
+		// Pictures that go nowhere are not taken (C10.5).
+		Vision:         req.GetVision() && to != hostv1.PictureDestination_PICTURE_DESTINATION_UNSPECIFIED,
+		RemotePictures: to == hostv1.PictureDestination_PICTURE_DESTINATION_REMOTE_MODEL,
 	}
 	h.sessions[s.id] = s
 	h.mu.Unlock()
@@ -75,11 +78,8 @@ func (h *Host) BeginTurn(ctx context.Context, req *hostv1.BeginTurnRequest) (*ho
 func (h *Host) beginTurn(_ context.Context, c *call, _ *hostv1.BeginTurnRequest) (ident.TurnID, error) {
 	turn, over := ident.TurnID(ident.New("t")), false
 	err := c.do(func(st *state) error {
-		switch {
-		case st.machine.Holds.Has(machine.BlockedURL):
-			return refusal.New(refusal.BlockedURL)
-		case st.machine.Holds.Has(machine.HeldStopped):
-			return refusal.New(refusal.UserStopped)
+		if why := machine.MayBegin(st.machine); why != nil {
+			return why
 		}
 		over = st.turn != ""
 		st.machine = machine.Step(st.machine, machine.BeginTurn)
@@ -93,7 +93,7 @@ func (h *Host) beginTurn(_ context.Context, c *call, _ *hostv1.BeginTurnRequest)
 	if over {
 		h.endLeases(c.s)
 	}
-	h.background(func() { h.recordFact(c.s, policyv1.SessionEventKind_SESSION_EVENT_KIND_TURN_BEGUN) })
+	c.s.inOrder(func() { h.recordFact(c.s, policyv1.SessionEventKind_SESSION_EVENT_KIND_TURN_BEGUN) })
 	return turn, nil
 }
 
@@ -124,7 +124,7 @@ func (h *Host) Acquire(ctx context.Context, req *hostv1.AcquireRequest) (*hostv1
 func (h *Host) acquire(
 	ctx context.Context, c *call, req *hostv1.AcquireRequest,
 ) (*policyv1.AcquireResponse, error) {
-	t, err := c.observeTicket()
+	t, err := c.observeTicket(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (h *Host) acquire(
 		return nil, c.failed(err)
 	}
 	got, err := p.Acquire(ctx, &policyv1.AcquireRequest{
-		SessionId: string(c.s.id), Class: req.GetClass(), Target: req.GetTarget(),
+		SessionId: string(c.s.id), Class: req.GetClass(), Target: req.GetTarget(), Reason: req.GetReason(),
 	})
 	if err != nil {
 		return got, c.failed(err)
@@ -150,15 +150,13 @@ func (h *Host) acquire(
 func (h *Host) GetSession(ctx context.Context, req *hostv1.GetSessionRequest) (*hostv1.GetSessionResponse, error) {
 	resp := &hostv1.GetSessionResponse{}
 	s, err := h.authenticate(ctx, req)
+	var given ident.Generation
 	if err == nil {
-		err = s.do(func(st *state) { s.show(st, resp) })
+		err = s.do(func(st *state) { s.show(st, resp); given = st.executor })
 	}
 	if err == nil {
-		h.mu.Lock()
-		p := h.policy
-		h.mu.Unlock()
-		if p != nil {
-			// Without policy there are no leases to show.
+		// Leases do not outlive policy, nor the executor they were given under (C10.2).
+		if p, e, gone := h.links(); gone == nil && e.Generation == given {
 			resp.Leases, _ = p.Leases(ctx, s.id)
 		}
 	}
@@ -220,7 +218,7 @@ func (h *Host) EndTurn(ctx context.Context, req *hostv1.EndTurnRequest) (*hostv1
 	}
 	if resp.GetEnded() {
 		h.endLeases(s)
-		h.background(func() { h.recordFact(s, policyv1.SessionEventKind_SESSION_EVENT_KIND_TURN_ENDED) })
+		s.inOrder(func() { h.recordFact(s, policyv1.SessionEventKind_SESSION_EVENT_KIND_TURN_ENDED) })
 	}
 	resp.Fence = h.fenceOf(s)
 	resp.Refusal, err = told(err)

@@ -118,21 +118,30 @@ func (h *Host) executorEnded(l *executorlink.Link) {
 		h.executor = nil
 	}
 	h.mu.Unlock()
-	var touched []ident.SessionID
+	var touched, unknown []ident.SessionID
 	h.each(func(s *session) {
-		if s.begunOn(l.Generation) {
+		s.signal(signalExecutorGone)
+		if !s.begunOn(l.Generation) {
+			return
+		}
+		open := false
+		if err := s.do(func(st *state) { open = st.unknownOn(l.Generation) }); err == nil && open {
+			unknown = append(unknown, s.id)
+		} else {
 			touched = append(touched, s.id)
 		}
-		s.signal(signalExecutorGone)
 	})
 	reason := hostv1.ReleaseReason_RELEASE_REASON_EXECUTOR_EXIT
 	if l.Degraded() {
 		reason = hostv1.ReleaseReason_RELEASE_REASON_PROTOCOL_VIOLATION
 	}
-	h.releases.Publish(release.Event{
+	event := release.Event{
 		Executor: l.Generation, GenerationReleased: true, Sessions: touched,
-		Reason: int32(reason), Cause: int32(hostv1.EndCause_END_CAUSE_FAILURE), OutcomesUnknown: len(touched) > 0,
-	})
+		Reason: int32(reason), Cause: int32(hostv1.EndCause_END_CAUSE_FAILURE),
+	}
+	h.releases.Publish(event)
+	event.Sessions, event.OutcomesUnknown = unknown, true
+	h.releases.Publish(event)
 	// The link has ended; closing it frees the socket.
 	_ = l.Close()
 }

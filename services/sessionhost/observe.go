@@ -42,7 +42,7 @@ type wanted struct {
 // when its turn comes and again when the read returns: a result that arrives after a
 // stop is discarded (C2.6).
 func (h *Host) observe(ctx context.Context, c *call, req *hostv1.ObserveRequest) (*commonv1.Observation, error) {
-	t, err := c.observeTicket()
+	t, err := c.observeTicket(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,26 @@ func (h *Host) observe(ctx context.Context, c *call, req *hostv1.ObserveRequest)
 	return obs, err
 }
 
-func (c *call) observeTicket() (machine.Ticket, error) {
+// observeTicket is the right to observe. Under SCREEN_LOCKED the system is asked whether
+// it still is (C0.9): nobody tells the host, and only the unlock lifts that hold (C5.3).
+func (c *call) observeTicket(ctx context.Context) (machine.Ticket, error) {
+	t, err := c.ticket()
+	if err != nil && refusal.As(err).Code == refusal.ScreenLocked && c.unlocked(ctx) {
+		return c.ticket()
+	}
+	return t, err
+}
+
+// unlocked lifts the hold of a screen lock that is over.
+func (c *call) unlocked(ctx context.Context) bool {
+	_, e, err := c.s.host.links()
+	if err != nil || c.s.ensureBegun(ctx, e) != nil || e.Locked(ctx, c.s.id) {
+		return false
+	}
+	return c.s.do(func(st *state) { st.machine = machine.Step(st.machine, machine.Unlock) }) == nil
+}
+
+func (c *call) ticket() (machine.Ticket, error) {
 	var t machine.Ticket
 	err := c.do(func(st *state) error {
 		ticket, no := machine.ObserveTicket(st.machine)
@@ -114,6 +133,7 @@ func (s *session) register(
 	ids := st.ids.Assign(seen.window, seen.objects)
 	f := st.frames.Register(seen.frame(ids, e.Generation, want))
 	st.machine = machine.Step(st.machine, machine.Observed)
+	st.unknown = 0
 	return seen.observation(f.Frame, ids, want.render)
 }
 
@@ -270,7 +290,7 @@ const listPermitsMax = 32
 
 // listApps lists apps under a ticket, like every read (C4.5).
 func (h *Host) listApps(ctx context.Context, c *call, req *hostv1.ListAppsRequest) (*hostv1.ListAppsResponse, error) {
-	t, err := c.observeTicket()
+	t, err := c.observeTicket(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -298,7 +318,7 @@ func (h *Host) listApps(ctx context.Context, c *call, req *hostv1.ListAppsReques
 func (h *Host) listWindows(
 	ctx context.Context, c *call, req *hostv1.ListWindowsRequest,
 ) (*hostv1.ListWindowsResponse, error) {
-	t, err := c.observeTicket()
+	t, err := c.observeTicket(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -73,15 +73,18 @@ func queued[T any](
 	case r := <-out:
 		return r.v, r.err
 	case <-ctx.Done():
-		return none, refusal.New(refusal.Aborted)
+		if c.leave() {
+			return none, refusal.New(refusal.Aborted)
+		}
 	case <-s.ended:
-		select {
-		case r := <-out:
-			return r.v, r.err
-		default:
+		if c.leave() {
 			return none, refusal.New(refusal.SessionUnknown)
 		}
 	}
+	// It was sent, so "nothing was sent" would be a lie. The outcome comes within the
+	// dispatch's own deadline (C9.7).
+	r := <-out
+	return r.v, r.err
 }
 
 // enter is the first step of every queued call: the caller is still there, the user's
@@ -108,17 +111,22 @@ func (s *session) current(st *state, req fenced) error {
 		return refusal.Unusable("fence.host and fence.session are required: copy the fence of the previous answer")
 	}
 	now := fenceFromWire(s.host.fence(st.machine.Generation))
-	if t, ok := req.(turned); ok && st.turn != ident.TurnID(t.GetTurnId()) {
+	t, inTurn := req.(turned)
+	if inTurn && st.turn != ident.TurnID(t.GetTurnId()) {
 		return refusal.New(refusal.TurnEnded)
 	}
-	if !asserted.Holds(now) {
-		// A stop, pause or end of turn also moved the generation; its own code says more.
-		if _, why := machine.ObserveTicket(st.machine); why != nil && st.turn != "" {
-			return why
-		}
-		return refusal.New(refusal.StaleGeneration)
+	if asserted.Holds(now) {
+		return nil
 	}
-	return nil
+	// A stop, pause or end of turn also moved the generation; its own code says more.
+	why := machine.MayBegin(st.machine)
+	if inTurn && why == nil {
+		_, why = machine.ObserveTicket(st.machine)
+	}
+	if why == nil {
+		why = refusal.New(refusal.StaleGeneration)
+	}
+	return why
 }
 
 // do runs f on the session's state and returns what f returned.

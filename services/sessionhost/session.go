@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	commonv1 "fairlead.dev/gen/fairlead/common/v1"
 	hostv1 "fairlead.dev/gen/fairlead/host/v1"
 	policyv1 "fairlead.dev/gen/fairlead/policy/v1"
 	"fairlead.dev/services/sessionhost/internal/executorlink"
@@ -55,8 +56,9 @@ type session struct {
 	begun    atomic.Uint64 // executor generation on which it began
 	shown    atomic.Uint64 // session generation, for fences
 
-	mu    sync.Mutex
-	spent []ident.Window // windows other sessions acted on since the last wake-up
+	mu     sync.Mutex
+	spent  []ident.Window // windows other sessions acted on since the last wake-up
+	booked chan struct{}  // closed when the latest book-keeping is done
 }
 
 // state is what the session's goroutine owns.
@@ -70,6 +72,26 @@ type state struct {
 	permits  map[scope]readPermit
 	policy   ident.Generation // policy generation that knows this session
 	inflight *inflight
+	// stopped says that the user's stop is on the books and no resume since.
+	stopped bool
+	// executor is the incarnation the session's leases were given under.
+	executor ident.Generation
+	// unknown is the incarnation that left an act of the session unknown, until the
+	// session has observed since.
+	unknown ident.Generation
+}
+
+// landed notes that the act that was with the executor is over.
+func (st *state) landed(resp *hostv1.ActResponse) {
+	if in := st.inflight; in != nil && resp.GetOutcome() == commonv1.Outcome_OUTCOME_UNKNOWN {
+		st.unknown = in.link.Generation
+	}
+	st.inflight = nil
+}
+
+// unknownOn reports whether an incarnation that ended leaves an act of the session unknown.
+func (st *state) unknownOn(g ident.Generation) bool {
+	return st.unknown == g || st.inflight != nil && st.inflight.link.Generation == g
 }
 
 // inflight is the one act that is with the executor.
@@ -89,7 +111,22 @@ type call struct {
 	s       *session
 	arrival uint64
 	run     func(*call)
+	stage   atomic.Int32
 }
+
+// The stages of a call. From waiting it goes to exactly one of the others: either its
+// caller left and nothing will be sent, or its act is with the executor and will be told.
+const (
+	stageWaiting int32 = iota
+	stageLeft
+	stageSent
+)
+
+// leave gives the call up; it fails when something may have been sent.
+func (c *call) leave() bool { return c.stage.CompareAndSwap(stageWaiting, stageLeft) }
+
+// sending is the point of no return; it fails when the caller has left.
+func (c *call) sending() bool { return c.stage.CompareAndSwap(stageWaiting, stageSent) }
 
 // step is a piece of work on the state, done by its owner.
 type step struct {
@@ -250,20 +287,51 @@ func (s *session) knows(secret []byte) bool {
 
 func (s *session) begunOn(g ident.Generation) bool { return s.begun.Load() == uint64(g) }
 
-// policyLink returns the policy link after making sure that policy knows the session.
+// policyLink returns the links after making sure that policy knows the session, and
+// that no lease given under an earlier executor incarnation is left (C10.2).
 func (s *session) policyLink(ctx context.Context) (*policylink.Link, *executorlink.Link, error) {
 	p, e, err := s.host.links()
 	if err != nil {
 		return nil, nil, err
 	}
-	known := false
-	if err := s.do(func(st *state) { known = st.policy == p.Generation() }); err != nil || known {
-		return p, e, err
+	var known, moved, settled bool
+	err = s.do(func(st *state) {
+		known = st.policy == p.Generation()
+		moved = st.executor != 0 && st.executor != e.Generation
+		settled = known && st.executor == e.Generation
+	})
+	if err == nil && settled {
+		return p, e, nil
 	}
-	if _, err := p.BeginSession(ctx, s.declaration()); err != nil {
+	if err == nil && !known {
+		_, err = p.BeginSession(ctx, s.declaration())
+	}
+	if err == nil && moved {
+		_, err = p.Revoke(ctx, s.id, "")
+	}
+	if err != nil {
 		return nil, nil, err
 	}
-	return p, e, s.do(func(st *state) { st.policy = p.Generation() })
+	return p, e, s.do(func(st *state) { st.policy, st.executor = p.Generation(), e.Generation })
+}
+
+// inOrder does book-keeping about the session off its caller's path: each entry after
+// the one before it, so that policy hears of stop and resume, of turn and turn, as they
+// happened. Each entry is bounded by itself. The channel is closed when it is done.
+func (s *session) inOrder(book func()) <-chan struct{} {
+	done := make(chan struct{})
+	s.mu.Lock()
+	before := s.booked
+	s.booked = done
+	s.mu.Unlock()
+	s.host.background(func() {
+		defer close(done)
+		if before != nil {
+			<-before
+		}
+		book()
+	})
+	return done
 }
 
 // declaration is a fresh copy, because each link stamps its own fence on it.

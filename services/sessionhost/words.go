@@ -44,22 +44,27 @@ func (w words) of(n int32) string {
 // outlineOf writes the text the agent reads, and says how many elements were cut.
 func outlineOf(s *executorv1.Snapshot) (string, int) {
 	lines := make([]outline.Line, len(s.GetElements()))
+	// One list holds the words of all lines.
+	said := make([]string, 0, 2*len(lines))
 	for i, e := range s.GetElements() {
+		facts := len(said)
+		said = appendFacts(said, e)
+		actions := len(said)
+		said = appendActions(said, e)
 		lines[i] = outline.Line{
 			ID: e.GetId(), Depth: e.GetDepth(), Role: roleWords.of(int32(e.GetRole())), Name: e.GetName(),
-			Value: e.GetValue(), Facts: factsOf(e), Actions: actionsOf(e),
+			Value: e.GetValue(), Facts: said[facts:actions], Actions: said[actions:],
 		}
 	}
 	return outline.Write(outline.Head{Title: s.GetTitle(), App: s.GetWindow().GetAppId(), Notes: notesOf(s)}, lines)
 }
 
-// factsOf says the states an agent cannot guess from the role.
-func factsOf(e *commonv1.Element) []string {
+// appendFacts says the states an agent cannot guess from the role.
+func appendFacts(out []string, e *commonv1.Element) []string {
 	var has [32]bool
 	for _, st := range e.GetStates() {
 		has[st] = true
 	}
-	var out []string
 	say := func(when bool, word string) {
 		if when {
 			out = append(out, word)
@@ -93,9 +98,8 @@ func interactive(e *commonv1.Element) bool {
 	return len(e.GetActions()) > 0 || e.RangeMin != nil
 }
 
-// actionsOf lists what can be performed beyond a plain press.
-func actionsOf(e *commonv1.Element) []string {
-	var out []string
+// appendActions lists what can be performed beyond a plain press.
+func appendActions(out []string, e *commonv1.Element) []string {
 	for _, a := range e.GetActions() {
 		if a != commonv1.ElementAction_ELEMENT_ACTION_PRESS {
 			out = append(out, actionWords.of(int32(a)))

@@ -58,6 +58,12 @@ func (s *System) Agent() *Agent {
 	return NewAgent(s.tb, s.Dial("agent"))
 }
 
+// AgentOf opens another session whose failures are a subtest's.
+func (s *System) AgentOf(tb testing.TB) *Agent {
+	tb.Helper()
+	return NewAgent(tb, s.Dial("agent"))
+}
+
 // Context is bounded by the test and by the longest call.
 func (a *Agent) Context() context.Context {
 	ctx, cancel := context.WithTimeout(a.tb.Context(), callMax)
@@ -78,9 +84,15 @@ func (a *Agent) no(what string, r *commonv1.Refusal, err error) {
 // OpenSession opens the session.
 func (a *Agent) OpenSession(vision bool) {
 	a.tb.Helper()
-	r, err := a.Lease.OpenSession(a.Context(), &hostv1.OpenSessionRequest{
+	a.Open(&hostv1.OpenSessionRequest{
 		ClientName: "test", Vision: vision, PictureDestination: hostv1.PictureDestination_PICTURE_DESTINATION_LOCAL,
 	})
+}
+
+// Open opens the session as a client that declares what it likes.
+func (a *Agent) Open(req *hostv1.OpenSessionRequest) {
+	a.tb.Helper()
+	r, err := a.Lease.OpenSession(a.Context(), req)
 	a.no("OpenSession", r.GetRefusal(), err)
 	a.Fence = r.GetFence()
 	a.Session = &commonv1.SessionRef{SessionId: r.GetSessionId(), SessionSecret: r.GetSessionSecret()}
@@ -94,14 +106,39 @@ func (a *Agent) BeginTurn() {
 	a.Fence, a.Turn = r.GetFence(), r.GetTurnId()
 }
 
-// App names an app as a target.
-func App(id string) *commonv1.Target {
-	return &commonv1.Target{Target: &commonv1.Target_App{App: &commonv1.AppTarget{AppId: id}}}
+// TryBeginTurn begins a turn if it may, and returns why not.
+func (a *Agent) TryBeginTurn() *commonv1.Refusal {
+	a.tb.Helper()
+	r, err := a.Lease.BeginTurn(a.Context(), &hostv1.BeginTurnRequest{Fence: a.Fence, Session: a.Session})
+	a.no("BeginTurn", nil, err)
+	a.Fence = r.GetFence()
+	if r.GetRefusal() == nil {
+		a.Turn = r.GetTurnId()
+	}
+	return r.GetRefusal()
 }
 
-// Desk names the desk as a target.
-func Desk() *commonv1.Target {
-	return &commonv1.Target{Target: &commonv1.Target_Desk{Desk: &commonv1.DeskTarget{}}}
+// GiveBack gives up a lease and reports whether it was live.
+func (a *Agent) GiveBack(lease string) bool {
+	a.tb.Helper()
+	r, err := a.Release.Release(a.Context(), &hostv1.ReleaseRequest{Session: a.Session, LeaseId: lease})
+	a.no("Release", r.GetRefusal(), err)
+	return r.GetReleased()
+}
+
+// EndTurn ends the running turn.
+func (a *Agent) EndTurn() {
+	a.tb.Helper()
+	r, err := a.Release.EndTurn(a.Context(), &hostv1.EndTurnRequest{Session: a.Session, TurnId: a.Turn})
+	a.no("EndTurn", r.GetRefusal(), err)
+	a.Fence = r.GetFence()
+}
+
+// EndSession ends the session.
+func (a *Agent) EndSession() {
+	a.tb.Helper()
+	r, err := a.Release.EndSession(a.Context(), &hostv1.EndSessionRequest{Session: a.Session})
+	a.no("EndSession", r.GetRefusal(), err)
 }
 
 // Acquire asks for a lease and returns the whole answer.
@@ -251,24 +288,4 @@ func Shows(o *commonv1.Observation, text string) bool {
 		}
 	}
 	return false
-}
-
-// Click presses an element.
-func Click(id uint32) *commonv1.Act {
-	return &commonv1.Act{Act: &commonv1.Act_ClickElement{ClickElement: &commonv1.ClickElement{ElementId: id}}}
-}
-
-// SetValue sets an element's value.
-func SetValue(id uint32, value string) *commonv1.Act {
-	return &commonv1.Act{Act: &commonv1.Act_SetValue{SetValue: &commonv1.SetValue{ElementId: id, Value: value}}}
-}
-
-// TypeText types into a named element.
-func TypeText(id uint32, text string) *commonv1.Act {
-	return &commonv1.Act{Act: &commonv1.Act_TypeText{TypeText: &commonv1.TypeText{ElementId: id, Text: text}}}
-}
-
-// Launch launches an app.
-func Launch(app string) *commonv1.Act {
-	return &commonv1.Act{Act: &commonv1.Act_LaunchApp{LaunchApp: &commonv1.LaunchApp{AppId: app}}}
 }

@@ -9,6 +9,8 @@ import (
 	"crypto/ed25519"
 	"encoding/json"
 	"errors"
+	"io"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -16,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 	"google.golang.org/grpc"
 
@@ -44,6 +47,12 @@ type Options struct {
 	Bundle string
 	// Platform replaces the virtual desk.
 	Platform executor.Platform
+	// Desk says what the virtual desk starts with.
+	Desk virtualdesk.Config
+	// Log takes the JSON log lines of all three processes; nothing when nil.
+	Log io.Writer
+	// Traces takes the spans of all three processes; nothing when nil.
+	Traces trace.TracerProvider
 }
 
 // System is a running system.
@@ -64,6 +73,7 @@ type System struct {
 	ctx      context.Context
 
 	mu           sync.Mutex
+	launcher     []*net.UnixConn
 	stopExecutor context.CancelFunc
 	stopPolicy   context.CancelFunc
 	executorEnd  chan struct{}
@@ -75,13 +85,16 @@ func Start(tb testing.TB, opts Options) *System {
 	if opts.Bundle == "" {
 		opts.Bundle = Bundle
 	}
+	if opts.Traces == nil {
+		opts.Traces = noop.NewTracerProvider()
+	}
 	s := &System{tb: tb, opts: opts, platform: opts.Platform}
 	// Not tb.TempDir: socket paths are short on some platforms.
 	dir, err := os.MkdirTemp("/tmp", "fl")
 	s.must(err)
 	s.Dir = dir
 	if s.platform == nil {
-		s.Desk, err = virtualdesk.New(virtualdesk.Config{})
+		s.Desk, err = virtualdesk.New(opts.Desk)
 		s.must(err)
 		s.platform = s.Desk
 	}
@@ -101,11 +114,22 @@ func (s *System) must(err error) {
 }
 
 func (s *System) end() {
+	s.hangUp()
 	s.cancel()
 	s.work.Wait()
 	if err := errors.Join(s.platform.Close(), os.RemoveAll(s.Dir)); err != nil {
 		s.tb.Error(err)
 	}
+}
+
+// hangUp closes the launcher's ends of links: nobody waits for what it would say.
+func (s *System) hangUp() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.launcher {
+		_ = c.Close()
+	}
+	s.launcher = nil
 }
 
 func (s *System) pair() (near, far *net.UnixConn) {
@@ -118,6 +142,15 @@ func (s *System) pair() (near, far *net.UnixConn) {
 	return near, far
 }
 
+// launcherLink returns the far end of a link on which the launcher says nothing.
+func (s *System) launcherLink() *net.UnixConn {
+	near, far := s.pair()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.launcher = append(s.launcher, near)
+	return far
+}
+
 func (s *System) startHost() {
 	near, far := s.pair()
 	s.toHost = near
@@ -127,10 +160,17 @@ func (s *System) startHost() {
 	s.must(err)
 	h, err := sessionhost.New(sessionhost.Config{
 		Generation: ident.Generation(time.Now().UnixMilli()), Self: &commonv1.ProcessStatus{Pid: int32(os.Getpid())},
-		Agent: agent, User: user, Links: far, Log: telemetry.Discard(), Traces: noop.NewTracerProvider(),
+		Agent: agent, User: user, Links: far, Log: s.log("host"), Traces: s.opts.Traces,
 	})
 	s.must(err)
 	s.run(s.ctx, func(ctx context.Context) error { return h.Serve(ctx) })
+}
+
+func (s *System) log(role string) *slog.Logger {
+	if s.opts.Log == nil {
+		return telemetry.Discard()
+	}
+	return telemetry.NewLogger(s.opts.Log, role)
 }
 
 func (s *System) run(ctx context.Context, f func(context.Context) error) {
@@ -163,11 +203,11 @@ func (s *System) StartPolicy() {
 	s.must(err)
 	p, err := policy.New(policy.Config{
 		Version: "test", Key: s.key, Generation: ident.Generation(time.Now().UnixMilli()), Bundle: s.opts.Bundle,
-		Log: telemetry.Discard(),
+		Log: s.log("policy"),
 	})
 	s.must(err)
-	_, launcher := s.pair()
-	links := policy.Links{Host: s.pass("policy"), Launcher: launcher, Traces: noop.NewTracerProvider()}
+	launcher := s.launcherLink()
+	links := policy.Links{Host: s.pass("policy"), Launcher: launcher, Traces: s.opts.Traces}
 	ctx, cancel := context.WithCancel(s.ctx)
 	s.mu.Lock()
 	s.stopPolicy = cancel
@@ -179,11 +219,11 @@ func (s *System) StartPolicy() {
 // StartExecutor starts a new executor incarnation on the same desk.
 func (s *System) StartExecutor() {
 	e, err := executor.New(executor.Config{
-		Platform: keepOpen{s.platform}, PolicyKey: s.public, Log: telemetry.Discard(),
-		Traces: noop.NewTracerProvider(), Version: "test", Clock: permit.BootClock,
+		Platform: keepOpen{s.platform}, PolicyKey: s.public, Log: s.log("executor"),
+		Traces: s.opts.Traces, Version: "test", Clock: permit.BootClock,
 	})
 	s.must(err)
-	_, launcher := s.pair()
+	launcher := s.launcherLink()
 	link := s.pass("executor")
 	ctx, cancel := context.WithCancel(s.ctx)
 	end := make(chan struct{})
@@ -195,25 +235,6 @@ func (s *System) StartExecutor() {
 		return e.Serve(ctx, link, launcher, nil)
 	})
 	s.await(func(st *hostv1.GetStatusResponse) bool { return st.GetFence().GetExecutor() != 0 })
-}
-
-// StopExecutor ends the executor incarnation and waits until the host knows.
-func (s *System) StopExecutor() {
-	s.mu.Lock()
-	stop, end := s.stopExecutor, s.executorEnd
-	s.mu.Unlock()
-	stop()
-	<-end
-	s.await(func(st *hostv1.GetStatusResponse) bool { return st.GetFence().GetExecutor() == 0 })
-}
-
-// StopPolicy ends the policy generation and waits until the host knows.
-func (s *System) StopPolicy() {
-	s.mu.Lock()
-	stop := s.stopPolicy
-	s.mu.Unlock()
-	stop()
-	s.await(func(st *hostv1.GetStatusResponse) bool { return st.GetFence().GetPolicy() == 0 })
 }
 
 // Key is policy's private key: for tests that play a policy that errs, or a host that
@@ -246,7 +267,7 @@ func (s *System) await(ready func(*hostv1.GetStatusResponse) bool) {
 // Dial connects to one of the audiences' sockets, as any program would.
 func (s *System) Dial(audience string) *grpc.ClientConn {
 	s.tb.Helper()
-	cc, err := rpc.DialSocket(filepath.Join(s.Dir, audience, "host.sock"), noop.NewTracerProvider())
+	cc, err := rpc.DialSocket(filepath.Join(s.Dir, audience, "host.sock"), s.opts.Traces)
 	s.must(err)
 	s.tb.Cleanup(func() { _ = cc.Close() })
 	return cc

@@ -6,11 +6,8 @@ import (
 	"testing"
 
 	commonv1 "fairlead.dev/gen/fairlead/common/v1"
-	"fairlead.dev/services/virtualdesk"
 	"fairlead.dev/test/harness"
 )
-
-const calculator = virtualdesk.CalculatorID
 
 func TestSevenTimesSixIsFortyTwo(t *testing.T) {
 	s := harness.Start(t, harness.Options{})

@@ -24,13 +24,15 @@ func claims() *commonv1.PermitClaims {
 		PermitId: bytes.Repeat([]byte{1}, 16), Kind: commonv1.PermitKind_PERMIT_KIND_ACT, SessionId: "s-1",
 		Incarnation: bytes.Repeat([]byte{2}, 16), Class: commonv1.LeaseClass_LEASE_CLASS_SEMANTIC_MUTATION,
 		ExpiresBootMs: 12345, PolicyGeneration: 7, Verb: commonv1.Verb_VERB_SET_VALUE, AppId: "app",
-		Window: &commonv1.WindowIdentity{WindowId: 9, Pid: 10, ProcessStart: 11, AppId: "app", Birth: 12},
-		Routes: []commonv1.Route{commonv1.Route_ROUTE_ACCESSIBILITY_VALUE, commonv1.Route_ROUTE_ACCESSIBILITY_TEXT},
+		Window:     &commonv1.WindowIdentity{WindowId: 9, Pid: 10, ProcessStart: 11, AppId: "app", Birth: 12},
+		Routes:     []commonv1.Route{commonv1.Route_ROUTE_ACCESSIBILITY_VALUE, commonv1.Route_ROUTE_ACCESSIBILITY_TEXT},
 		SnapshotId: "n-1", ActDigest: bytes.Repeat([]byte{3}, 32),
 	}
 }
 
-func key() ed25519.PrivateKey { return ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize)) }
+func key() ed25519.PrivateKey {
+	return ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize))
+}
 
 func public() ed25519.PublicKey {
 	p, _ := key().Public().(ed25519.PublicKey)

@@ -24,8 +24,16 @@ func Dial(conn net.Conn, traces trace.TracerProvider) (*grpc.ClientConn, error) 
 		}
 		return conn, nil
 	}
-	return newClient("passthrough:///link", grpc.WithContextDialer(dial),
-		grpc.WithTransportCredentials(peersock.Credentials{Inherited: true}), traces)
+	cc, err := newClient(traces, "passthrough:///link", grpc.WithContextDialer(dial),
+		grpc.WithTransportCredentials(peersock.Credentials{Inherited: true}),
+		// A link that went idle could not be connected again.
+		grpc.WithIdleTimeout(0))
+	if err != nil {
+		return nil, err
+	}
+	// The server waits for our first bytes; do not let it wait for our first call.
+	cc.Connect()
+	return cc, nil
 }
 
 // DialSocket makes a client of a listening socket, for agents and user-side tools.
@@ -33,22 +41,24 @@ func DialSocket(path string, traces trace.TracerProvider) (*grpc.ClientConn, err
 	dial := func(ctx context.Context, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", path)
 	}
-	return newClient("passthrough:///fairlead", grpc.WithContextDialer(dial),
-		grpc.WithTransportCredentials(peersock.Credentials{}), traces)
+	return newClient(traces, "passthrough:///fairlead", grpc.WithContextDialer(dial),
+		grpc.WithTransportCredentials(peersock.Credentials{}))
 }
 
-func newClient(target string, dial, creds grpc.DialOption, traces trace.TracerProvider) (*grpc.ClientConn, error) {
-	return grpc.NewClient(target, dial, creds,
+func newClient(traces trace.TracerProvider, target string, own ...grpc.DialOption) (*grpc.ClientConn, error) {
+	if recording(traces) {
+		own = append(own, grpc.WithStatsHandler(otelgrpc.NewClientHandler(
+			otelgrpc.WithTracerProvider(traces), otelgrpc.WithPropagators(telemetry.Propagator()))))
+	}
+	return grpc.NewClient(target, append(own,
 		grpc.WithDisableRetry(),
 		grpc.WithDisableServiceConfig(),
 		grpc.WithNoProxy(),
 		grpc.WithReadBufferSize(bufferSize),
 		grpc.WithWriteBufferSize(bufferSize),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(MessageMax), grpc.MaxCallSendMsgSize(MessageMax)),
-		grpc.WithStatsHandler(otelgrpc.NewClientHandler(
-			otelgrpc.WithTracerProvider(traces), otelgrpc.WithPropagators(telemetry.Propagator()))),
 		grpc.WithStatsHandler(evidence{}),
-	)
+	)...)
 }
 
 // Written is the evidence whether a request may have left this process. grpc reports

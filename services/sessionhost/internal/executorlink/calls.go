@@ -87,6 +87,16 @@ func (l *Link) ResolveApp(
 	return resp, l.readable(resp)
 }
 
+// Locked reports whether the screen is locked, or whether nobody can tell. A locked
+// desk refuses every resolution before it looks for the app; the one asked for here is
+// on no desk.
+func (l *Link) Locked(ctx context.Context, id ident.SessionID) bool {
+	resp, err := l.client.ResolveApp(ctx, &executorv1.ResolveAppRequest{
+		Fence: l.wireFence(), SessionId: string(id), AppId: ident.UnknownApp,
+	})
+	return err != nil || refusal.ToldAs(resp.GetCode()) == refusal.ScreenLocked
+}
+
 // Snapshot reads a window. The caller checks the tree.
 func (l *Link) Snapshot(
 	ctx context.Context, req *executorv1.SnapshotRequest,

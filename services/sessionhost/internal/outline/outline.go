@@ -40,9 +40,9 @@ func Write(h Head, lines []Line) (text string, cut int) {
 	var b strings.Builder
 	b.Grow(64 * (len(lines) + 2))
 	b.WriteString("window ")
-	b.WriteString(quote(h.Title))
+	quote(&b, h.Title)
 	b.WriteString(" of ")
-	b.WriteString(quote(h.App))
+	quote(&b, h.App)
 	b.WriteByte('\n')
 	for _, n := range h.Notes {
 		b.WriteString("note: ")
@@ -66,16 +66,17 @@ func writeLine(b *strings.Builder, l Line) {
 		b.WriteString("  ")
 	}
 	b.WriteByte('[')
-	b.WriteString(strconv.FormatUint(uint64(l.ID), 10))
+	var digits [20]byte
+	b.Write(strconv.AppendUint(digits[:0], uint64(l.ID), 10))
 	b.WriteString("] ")
 	b.WriteString(l.Role)
 	if l.Name != "" {
 		b.WriteByte(' ')
-		b.WriteString(quote(l.Name))
+		quote(b, l.Name)
 	}
 	if l.Value != "" && l.Value != l.Name {
 		b.WriteString(" = ")
-		b.WriteString(quote(l.Value))
+		quote(b, l.Value)
 	}
 	list(b, " (", l.Facts, ")")
 	list(b, " {", l.Actions, "}")
@@ -98,22 +99,33 @@ func list(b *strings.Builder, open string, words []string, end string) {
 
 // quote puts application text in quotes on one line. Text that is too long ends in a
 // visible mark outside the quotes.
-func quote(s string) string {
-	mark := ""
-	if n := utf8.RuneCountInString(s); n > shownMax {
-		s = string([]rune(s)[:shownMax])
-		mark = "+" + strconv.Itoa(n-shownMax)
+func quote(b *strings.Builder, s string) {
+	over := 0
+	if len(s) > shownMax {
+		if n := utf8.RuneCountInString(s); n > shownMax {
+			s, over = string([]rune(s)[:shownMax]), n-shownMax
+		}
 	}
 	if plain(s) {
-		return `"` + s + `"` + mark
+		b.WriteByte('"')
+		b.WriteString(s)
+		b.WriteByte('"')
+	} else {
+		b.WriteString(strconv.Quote(s))
 	}
-	return strconv.Quote(s) + mark
+	if over > 0 {
+		b.WriteByte('+')
+		b.WriteString(strconv.Itoa(over))
+	}
 }
 
 // plain reports whether s needs no escaping. Bidirectional controls and other format
 // characters are not graphic and are escaped: they could reorder what is read.
 func plain(s string) bool {
 	for _, r := range s {
+		if r >= ' ' && r < 0x7f && r != '"' && r != '\\' {
+			continue
+		}
 		if r == '"' || r == '\\' || r == utf8.RuneError || !unicode.IsPrint(r) {
 			return false
 		}

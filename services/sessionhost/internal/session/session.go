@@ -171,6 +171,17 @@ func ActTicket(s State) (Ticket, *refusal.Error) {
 	}
 }
 
+// MayBegin says why no turn may begin: what only the user's side lifts, or nothing does.
+func MayBegin(s State) *refusal.Error {
+	switch {
+	case s.Holds.Has(BlockedURL):
+		return refusal.New(refusal.BlockedURL)
+	case s.Holds.Has(HeldStopped):
+		return refusal.New(refusal.UserStopped)
+	}
+	return nil
+}
+
 // Check says whether a ticket still holds; it does not after any transition.
 func Check(s State, t Ticket) *refusal.Error {
 	if code := blocked(s); code != 0 {

@@ -1,0 +1,49 @@
+package sessionhost
+
+import (
+	"context"
+	"testing"
+
+	commonv1 "fairlead.dev/gen/fairlead/common/v1"
+	hostv1 "fairlead.dev/gen/fairlead/host/v1"
+	"fairlead.dev/services/shared/refusal"
+)
+
+// A caller whose time is over hears that nothing was sent only when that is so.
+func TestCallThatRunsOutOfTimeIsNotToldThatNothingWasSentWhenItWas(t *testing.T) {
+	tests := []struct {
+		name string
+		sent bool
+		want refusal.Code
+	}{
+		{"before the send", false, refusal.Aborted},
+		{"after the send", true, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := &Host{cfg: Config{Generation: 1}}
+			s := newSession(h, 0)
+			defer func() { s.signal(signalEnd); <-s.ended; h.work.Wait() }()
+			ctx, giveUp := context.WithCancel(t.Context())
+			late := make(chan struct{})
+			story := func(ctx context.Context, c *call) (string, error) {
+				if tt.sent && !c.sending() {
+					t.Error("the caller had left")
+				}
+				giveUp()
+				if !tt.sent {
+					<-late
+				}
+				if !tt.sent && c.sending() {
+					t.Error("sent after its caller had heard that nothing was")
+				}
+				return "outcome", nil
+			}
+			got, err := queued(ctx, h, s, &hostv1.BeginTurnRequest{Fence: &commonv1.Fence{Host: 1}}, story)
+			close(late)
+			if tt.want == 0 && (got != "outcome" || err != nil) || tt.want != 0 && refusal.As(err).Code != tt.want {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
+	}
+}
