@@ -112,7 +112,7 @@ func (e *Executor) launch(
 	if delivery.Sent == NotSent {
 		return notLaunched(delivery.Answer), nil
 	}
-	if delivery.Sent == Accepted {
+	if delivery.Sent == Accepted && !delivery.Settled {
 		l.await(send, changes, time.Duration(req.GetWaitMs())*time.Millisecond)
 	}
 	return l.observe(whole, delivery), nil

@@ -89,7 +89,10 @@ func routes() []way {
 		if len(rule.GetClasses()) == 0 {
 			continue
 		}
-		out = append(out, way{route: r, action: rules.Route(nameOf(r)), page: rule.GetTier() == commonv1.Tier_TIER_PAGE, classes: rule.GetClasses()})
+		out = append(out, way{
+			route: r, action: rules.Route(nameOf(r)),
+			page: rule.GetTier() == commonv1.Tier_TIER_PAGE, classes: rule.GetClasses(),
+		})
 	}
 	return out
 }

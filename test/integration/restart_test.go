@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -219,5 +220,23 @@ func TestHostStopsAlthoughACallerSaysNothing(t *testing.T) {
 	})
 	if took := time.Since(start); took > 4*time.Second {
 		t.Errorf("the system took %v to end", took)
+	}
+}
+
+func TestLaunchOfAnAppThatHasItsWindowIsNotWaitedFor(t *testing.T) {
+	s := harness.Start(t, harness.Options{})
+	a := s.Agent()
+	a.AcquireAll(calculator)
+	req := &hostv1.ActRequest{Act: harness.Launch(calculator)}
+	a.Fill(req)
+	// Far below the longest wait for a first window.
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	r, err := a.Acts.Act(ctx, req)
+	if err != nil || r.GetOutcome() != commonv1.Outcome_OUTCOME_OK || len(r.GetWindowChanges()) != 0 {
+		t.Fatalf("%v, %v", r, err)
+	}
+	if r.GetVerified() {
+		t.Error("nothing changed, and it is said to be verified")
 	}
 }
