@@ -37,10 +37,15 @@ func (h *Host) Stop(_ context.Context, req *hostv1.StopRequest) (*hostv1.StopRes
 // told, the record says who stopped it (C10.2, C12.4). A session that never began on
 // an executor holds nothing that could be let go of (C9.4).
 func (h *Host) afterStop(s *session) {
+	begun := s.letGo(h.executorGeneration())
 	s.inOrder(func() {
 		h.mu.Lock()
-		p := h.policy
+		p, e := h.policy, h.executor
 		h.mu.Unlock()
+		if begun && e != nil {
+			// What is in flight was cancelled by name and still tells its outcome.
+			e.EndSession(context.Background(), s.id)
+		}
 		if p == nil {
 			return
 		}
@@ -49,7 +54,7 @@ func (h *Host) afterStop(s *session) {
 		}
 		h.recordFact(s, policyv1.SessionEventKind_SESSION_EVENT_KIND_STOPPED)
 	})
-	if !s.begunOn(h.executorGeneration()) {
+	if !begun {
 		return
 	}
 	h.releases.Publish(release.Event{

@@ -89,7 +89,7 @@ func (c *call) launchTicket(req *hostv1.ActRequest) (*hostv1.ActResponse, machin
 		if no != nil {
 			return no
 		}
-		t = ticket
+		t, c.held = ticket, &ticket
 		return nil
 	})
 	return replay, t, err

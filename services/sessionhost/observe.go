@@ -110,19 +110,35 @@ func (c *call) ticket() (machine.Ticket, error) {
 		if no != nil {
 			return no
 		}
-		t = ticket
+		t, c.held = ticket, &ticket
 		return nil
 	})
 	return t, err
 }
 
-// failed moves the session as a failed read's code says, and returns the refusal.
+// failed moves the session as a failed read's code says, and returns the refusal. A
+// failure that arrives after a stop is discarded like a success: the stop is what is
+// told (C2.6).
 func (c *call) failed(err error) error {
 	why := refusal.As(err)
-	if stepErr := c.do(func(st *state) error { st.apply(why.Code); return nil }); stepErr != nil {
-		return stepErr
+	return c.do(func(st *state) error {
+		if held := c.taken(st); held != nil {
+			return held
+		}
+		st.apply(why.Code)
+		return err
+	})
+}
+
+// taken says what took the call's ticket away, other than that something moved on.
+func (c *call) taken(st *state) error {
+	if c.held == nil {
+		return nil
 	}
-	return err
+	if why := machine.Check(st.machine, *c.held); why != nil && why.Code != refusal.ReobserveRequired {
+		return why
+	}
+	return nil
 }
 
 // register makes a snapshot the session's current frame and returns it as the agent

@@ -111,6 +111,8 @@ type call struct {
 	s       *session
 	arrival uint64
 	run     func(*call)
+	// held is the observation ticket the call got, if any.
+	held *machine.Ticket
 	stage   atomic.Int32
 }
 
@@ -287,6 +289,10 @@ func (s *session) knows(secret []byte) bool {
 
 func (s *session) begunOn(g ident.Generation) bool { return s.begun.Load() == uint64(g) }
 
+// letGo reports, to exactly one caller, that the session had begun on an incarnation and
+// is to be ended there: done twice it is done once (C9.4).
+func (s *session) letGo(g ident.Generation) bool { return g != 0 && s.begun.CompareAndSwap(uint64(g), 0) }
+
 // policyLink returns the links after making sure that policy knows the session, and
 // that no lease given under an earlier executor incarnation is left (C10.2).
 func (s *session) policyLink(ctx context.Context) (*policylink.Link, *executorlink.Link, error) {
@@ -367,7 +373,7 @@ func (h *Host) endSession(s *session, reason hostv1.ReleaseReason, cause hostv1.
 	s.signal(signalEnd)
 	<-s.ended
 	h.waiting.Add(-int64(len(s.inbox)))
-	if e != nil && s.begunOn(e.Generation) {
+	if e != nil && s.letGo(e.Generation) {
 		e.EndSession(context.Background(), s.id)
 		h.releases.Publish(release.Event{
 			Executor: e.Generation, Sessions: []ident.SessionID{s.id}, Reason: int32(reason), Cause: int32(cause),

@@ -23,6 +23,7 @@ import (
 	"google.golang.org/grpc"
 
 	commonv1 "fairlead.dev/gen/fairlead/common/v1"
+	executorv1 "fairlead.dev/gen/fairlead/executor/v1"
 	hostv1 "fairlead.dev/gen/fairlead/host/v1"
 	"fairlead.dev/services/executor"
 	"fairlead.dev/services/policy"
@@ -74,6 +75,7 @@ type System struct {
 
 	mu           sync.Mutex
 	launcher     []*net.UnixConn
+	halt         executorv1.HaltServiceClient
 	stopExecutor context.CancelFunc
 	stopPolicy   context.CancelFunc
 	executorEnd  chan struct{}
@@ -151,6 +153,37 @@ func (s *System) launcherLink() *net.UnixConn {
 	return far
 }
 
+// haltClient speaks to the executor on the latest launcher link.
+func (s *System) haltClient() executorv1.HaltServiceClient {
+	s.mu.Lock()
+	near := s.launcher[len(s.launcher)-1]
+	s.mu.Unlock()
+	cc, err := rpc.Dial(near, noop.NewTracerProvider())
+	s.must(err)
+	s.tb.Cleanup(func() { _ = cc.Close() })
+	return executorv1.NewHaltServiceClient(cc)
+}
+
+// AwaitExecutorSessions waits until the executor knows so many sessions.
+func (s *System) AwaitExecutorSessions(n uint32) {
+	s.tb.Helper()
+	ctx, cancel := context.WithTimeout(s.ctx, startMax)
+	defer cancel()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		st, err := s.halt.GetHaltState(ctx, &executorv1.GetHaltStateRequest{})
+		if err == nil && st.GetSessions() == n {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			s.tb.Fatalf("the executor knows %d sessions, not %d: %v", st.GetSessions(), n, err)
+		}
+	}
+}
+
 func (s *System) startHost() {
 	near, far := s.pair()
 	s.toHost = near
@@ -224,6 +257,7 @@ func (s *System) StartExecutor() {
 	})
 	s.must(err)
 	launcher := s.launcherLink()
+	s.halt = s.haltClient()
 	link := s.pass("executor")
 	ctx, cancel := context.WithCancel(s.ctx)
 	end := make(chan struct{})

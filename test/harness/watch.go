@@ -92,3 +92,18 @@ func (s *System) Raw(tb testing.TB, audience string) net.Conn {
 	tb.Cleanup(func() { _ = c.Close() })
 	return c
 }
+
+// NoneOf fails when one of the facts that have arrived has this reason.
+func (f *Facts) NoneOf(reason hostv1.ReleaseReason) {
+	f.a.tb.Helper()
+	for {
+		select {
+		case e := <-f.events:
+			if e.GetReason() == reason {
+				f.a.tb.Errorf("a release fact came: %v", e)
+			}
+		default:
+			return
+		}
+	}
+}

@@ -118,12 +118,16 @@ func TestStopAndEndSessionTellOnceAndOnlyTheirOwnSession(t *testing.T) {
 	if stopped.GetCause() != hostv1.EndCause_END_CAUSE_USER_STOP || stopped.GetGenerationReleased() {
 		t.Errorf("%v", stopped)
 	}
+	// The stop ended the executor session; the end of the session ends nothing more.
+	s.AwaitExecutorSessions(1)
 	a.EndSession()
-	ended := facts.Until(hostv1.ReleaseReason_RELEASE_REASON_SESSION_CLEARED)
-	if ended.GetCause() != hostv1.EndCause_END_CAUSE_SESSION_END {
-		t.Errorf("told twice of the stop: %v", ended)
-	}
 	others.None()
+	other.EndSession()
+	ended := others.Until(hostv1.ReleaseReason_RELEASE_REASON_SESSION_CLEARED)
+	facts.NoneOf(hostv1.ReleaseReason_RELEASE_REASON_SESSION_CLEARED)
+	if ended.GetCause() != hostv1.EndCause_END_CAUSE_SESSION_END {
+		t.Errorf("%v", ended)
+	}
 }
 
 func TestLaunchedAppIsListedObservedAndActedOn(t *testing.T) {

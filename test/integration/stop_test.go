@@ -247,3 +247,23 @@ func TestLockedScreenRefusesReadsAndActsUntilItIsUnlocked(t *testing.T) {
 	harness.Verified(t, a.Do(press(a, "7")), treeDelta)
 	harness.Verified(t, a.Do(press(a, "8")), treeDelta)
 }
+
+// C9.4: a stop ends the executor session, also when it comes twice; after Resume the
+// session begins there anew.
+func TestStopEndsTheExecutorSession(t *testing.T) {
+	s := harness.Start(t, harness.Options{})
+	user := s.User()
+	a := ready(t, s, calculator, "Calculator")
+	s.AwaitExecutorSessions(1)
+	user.Stop(a.Session.GetSessionId())
+	user.Stop(a.Session.GetSessionId())
+	s.AwaitExecutorSessions(0)
+	user.Resume(a.Session.GetSessionId())
+	a.Fence = a.State().GetFence()
+	a.BeginTurn()
+	a.AcquireAll(calculator)
+	a.See(calculator, "Calculator")
+	if r := a.Do(press(a, "7")); !r.GetVerified() {
+		t.Errorf("%v", r)
+	}
+}
