@@ -64,7 +64,7 @@ check-proto: $(BIN)/protoc-gen-go $(BIN)/buf .deps/protovalidate ## Protos forma
 .PHONY: check-go
 check-go: $(BIN)/staticcheck ## Vet, staticcheck, formatting
 	go vet work
-	go vet -tags desk ./executor-linux/... ./test/...
+	go vet -tags desk ./executor-linux/... ./test/desk
 	$(BIN)/staticcheck work
 	@out=$$($(BIN)/gofumpt -l services executor-linux executor-darwin test); test -z "$$out" || { echo "not formatted (make fmt):"; echo "$$out"; exit 1; }
 
@@ -81,7 +81,7 @@ check-darwin: ## What runs on macOS builds for macOS
 test-desk: build ## Tests on real X servers with real applications (installs them on Debian when root)
 	$(BIN)/fairlead-executor-linux desktop --install
 	./test/desk-packages.sh
-	CGO_ENABLED=1 CI=1 FAIRLEAD_BIN=$(BIN) go test -race -count=1 -p 1 -tags desk ./executor-linux/... ./test/...
+	CGO_ENABLED=1 CI=1 FAIRLEAD_BIN=$(BIN) go test -race -count=1 -p 1 -tags desk ./executor-linux/... ./test/desk
 
 .PHONY: bench
 bench: build ## One table of costs, as ratios measured side by side in one run
