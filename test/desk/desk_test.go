@@ -137,16 +137,33 @@ func (r *rig) pause() {
 	}
 }
 
+// program is an application that runs on the desktop.
+type program struct {
+	*privatedesk.Program
+	out bytes.Buffer
+}
+
 // run starts an application on the desktop, after fairlead came up there.
-func (r *rig) run(argv ...string) *bytes.Buffer {
+func (r *rig) run(argv ...string) *program {
 	r.Helper()
-	var out bytes.Buffer
-	p, err := r.home.Launch(privatedesk.Command{Name: argv[0], Args: argv, Stdout: &out})
-	if err != nil {
+	p := &program{}
+	var err error
+	if p.Program, err = r.home.Launch(privatedesk.Command{Name: argv[0], Args: argv, Stdout: &p.out}); err != nil {
 		r.Fatal(err)
 	}
 	r.Cleanup(p.Stop)
-	return &out
+	return p
+}
+
+// printed waits for the program's end and returns what it printed.
+func (r *rig) printed(p *program) string {
+	r.Helper()
+	ctx, cancel := context.WithTimeout(r.Context(), readyMax)
+	defer cancel()
+	if err := p.Wait(ctx); err != nil {
+		r.Fatal(err)
+	}
+	return strings.TrimSpace(p.out.String())
 }
 
 // confirmed fails unless the act was verified and left the user's desk alone.
@@ -218,7 +235,7 @@ func TestADialogIsFilledAndPressed(t *testing.T) {
 			r := start(t, wm)
 			r.run("gtk3-widget-factory") // the user's own window
 			r.appOf("gtk3-widget-factory", "exe:/usr/bin/gtk3-widget-factory")
-			out := r.run("zenity", "--entry", "--title=Ask", "--text=Say")
+			dialog := r.run("zenity", "--entry", "--title=Ask", "--text=Say")
 			app := r.appOf("zenity", "exe:/usr/bin/zenity")
 			r.agent.AcquireAll(app)
 			r.window(app, "Ask", false)
@@ -234,10 +251,7 @@ func TestADialogIsFilledAndPressed(t *testing.T) {
 			if !closed && !ended {
 				t.Errorf("press OK: %v %v %v", resp.GetOutcome(), resp.GetObservationMissing(), resp.GetRefusal())
 			}
-			for end := time.Now().Add(readyMax); out.Len() == 0 && time.Now().Before(end); {
-				r.pause()
-			}
-			if got := strings.TrimSpace(out.String()); got != text {
+			if got := r.printed(dialog); got != text {
 				t.Errorf("zenity itself printed %q", got)
 			}
 		})
