@@ -46,7 +46,7 @@ func queued[T any](
 		err error
 	}
 	out := make(chan result, 1)
-	c := &call{s: s, arrival: h.arrivals.Add(1)}
+	c := &call{s: s}
 	c.run = func(c *call) {
 		if err := c.enter(ctx, req); err != nil {
 			out <- result{err: err}
@@ -56,18 +56,8 @@ func queued[T any](
 		out <- result{v, err}
 	}
 	var none T
-	if h.waiting.Add(1) > queueHost-queueReserve {
-		h.waiting.Add(-1)
-		return none, refusal.New(refusal.Busy)
-	}
-	select {
-	case s.inbox <- c:
-	case <-s.ended:
-		h.waiting.Add(-1)
-		return none, refusal.New(refusal.SessionUnknown)
-	default:
-		h.waiting.Add(-1)
-		return none, refusal.New(refusal.Busy)
+	if err := h.admit(s, c); err != nil {
+		return none, err
 	}
 	select {
 	case r := <-out:
@@ -85,6 +75,28 @@ func queued[T any](
 	// dispatch's own deadline (C9.7).
 	r := <-out
 	return r.v, r.err
+}
+
+// admit gives the call its arrival number and its place in the queue in one step, so
+// that calls run in the order of their numbers (C4.1).
+func (h *Host) admit(s *session, c *call) error {
+	if h.waiting.Add(1) > queueHost-queueReserve {
+		h.waiting.Add(-1)
+		return refusal.New(refusal.Busy)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.arrival = h.arrivals.Add(1)
+	select {
+	case s.inbox <- c:
+		return nil
+	case <-s.ended:
+		h.waiting.Add(-1)
+		return refusal.New(refusal.SessionUnknown)
+	default:
+		h.waiting.Add(-1)
+		return refusal.New(refusal.Busy)
+	}
 }
 
 // enter is the first step of every queued call: the caller is still there, the user's
