@@ -31,6 +31,7 @@ test: build ## Set up and pass the tests that need no desktop
 build: ## Build every program into .bin/, with the manifest the launcher attests them by
 	@mkdir -p $(BIN)
 	go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/ ./services/cmd/... ./executor-linux/cmd/...
+	@chmod go-w $(BIN) $(BIN)/fairlead* # A umask of 002 would make them programs that others can change.
 	$(BIN)/fairlead manifest write $(BIN)
 
 .PHONY: generate
@@ -109,6 +110,9 @@ $(BIN)/staticcheck: tools/lint/go.sum
 
 $(BIN)/grpcurl: tools/grpcurl/go.sum
 	GOWORK=off go -C tools/grpcurl build -o $(BIN)/ tool && touch $@
+
+.PHONY: grpcurl
+grpcurl: $(BIN)/grpcurl ## Build grpcurl into .bin/
 
 .PHONY: tools
 tools: $(BIN)/buf $(BIN)/protoc-gen-go $(BIN)/staticcheck $(BIN)/grpcurl ## Build the pinned tools into .bin/

@@ -2,6 +2,8 @@ package sessionhost
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	hostv1 "fairlead.dev/gen/fairlead/host/v1"
 	policyv1 "fairlead.dev/gen/fairlead/policy/v1"
@@ -84,6 +86,29 @@ func (h *Host) Resume(_ context.Context, req *hostv1.ResumeRequest) (*hostv1.Res
 		<-s.inOrder(func() { h.recordFact(s, policyv1.SessionEventKind_SESSION_EVENT_KIND_RESUMED) })
 	}
 	resp.Fence = h.fence(ident.Generation(s.shown.Load()))
+	return resp, nil
+}
+
+// ListSessions shows the user whom to stop.
+func (h *Host) ListSessions(context.Context, *hostv1.ListSessionsRequest) (*hostv1.ListSessionsResponse, error) {
+	resp := &hostv1.ListSessionsResponse{}
+	h.each(func(s *session) {
+		one := &hostv1.OpenSession{SessionId: string(s.id), ClientName: s.client.GetClientName(), Uid: s.uid}
+		err := s.do(func(st *state) {
+			one.Base, one.Holds = baseToWire[st.machine.Base], holdsToWire(st.machine.Holds)
+			one.ActInFlight = st.inflight != nil
+			if f := st.frames.Current(); f != nil {
+				one.AppId = f.Window.App
+			}
+		})
+		if err == nil {
+			resp.Sessions = append(resp.Sessions, one)
+		}
+	})
+	slices.SortFunc(resp.Sessions, func(a, b *hostv1.OpenSession) int {
+		return strings.Compare(a.GetSessionId(), b.GetSessionId())
+	})
+	resp.Fence = h.fence(0)
 	return resp, nil
 }
 

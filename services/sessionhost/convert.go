@@ -7,6 +7,7 @@ import (
 	executorv1 "fairlead.dev/gen/fairlead/executor/v1"
 	hostv1 "fairlead.dev/gen/fairlead/host/v1"
 	"fairlead.dev/services/sessionhost/internal/frame"
+	machine "fairlead.dev/services/sessionhost/internal/session"
 	"fairlead.dev/services/shared/ident"
 	"fairlead.dev/services/shared/permit"
 	"fairlead.dev/services/shared/refusal"
@@ -272,11 +273,21 @@ func windowsToWire(list *executorv1.ListWindowsResponse, app string) *hostv1.Lis
 	return resp
 }
 
-// statusOf names a base status on the wire; the numbers are the machine's own.
+// baseToWire names a base status on the wire, by the machine's own number.
 var baseToWire = [...]hostv1.BaseStatus{
 	hostv1.BaseStatus_BASE_STATUS_UNSPECIFIED, hostv1.BaseStatus_BASE_STATUS_UNOBSERVED,
 	hostv1.BaseStatus_BASE_STATUS_ACTIVE, hostv1.BaseStatus_BASE_STATUS_REOBSERVE_REQUIRED,
 	hostv1.BaseStatus_BASE_STATUS_USER_STOPPED, hostv1.BaseStatus_BASE_STATUS_ENDED,
+}
+
+func holdsToWire(h machine.Holds) []hostv1.Hold {
+	var out []hostv1.Hold
+	for i := range 5 {
+		if h.Has(1 << i) {
+			out = append(out, hostv1.Hold(i+1))
+		}
+	}
+	return out
 }
 
 // isLaunch reports whether the act is the one that needs no frame (C3.7).

@@ -39,12 +39,16 @@ import (
 // Bounds of a host (protocol.md, Limits).
 const (
 	sessionsMax    = 256
-	queueHost      = 1024
-	queueReserve   = 64 // of queueHost, kept for control and status
-	outboxMax      = 256
-	settleTimeout  = 2 * time.Second
-	shutdownMax    = 3 * time.Second
-	generationFile = "host.generation"
+	sessionsPerUID = 128
+	// agentConnections is far below what the process may open, so that agents cannot use
+	// up what the user's Stop needs (C12.1).
+	agentConnections = 256
+	queueHost        = 1024
+	queueReserve     = 64 // of queueHost, kept for control and status
+	outboxMax        = 256
+	settleTimeout    = 2 * time.Second
+	shutdownMax      = 3 * time.Second
+	generationFile   = "host.generation"
 )
 
 // Config is what a host needs. Every field but Debug and AgentUIDs is required.
@@ -153,7 +157,7 @@ func (h *Host) Serve(ctx context.Context) error {
 
 	g, ctx := errgroup.WithContext(ctx)
 	lifetime, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	g.Go(func() error { return serve(agent, h.cfg.Agent) })
+	g.Go(func() error { return serve(agent, peersock.Limit(h.cfg.Agent, agentConnections)) })
 	g.Go(func() error { return serve(user, h.cfg.User) })
 	if h.cfg.Debug != nil {
 		g.Go(func() error { return serve(debug, h.cfg.Debug) })

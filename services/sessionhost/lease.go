@@ -39,7 +39,7 @@ func (h *Host) openSession(ctx context.Context, req *hostv1.OpenSessionRequest) 
 		return nil, 0, err
 	}
 	h.mu.Lock()
-	if len(h.sessions) >= sessionsMax {
+	if len(h.sessions) >= sessionsMax || h.sessionsOf(peer.UID) >= sessionsPerUID {
 		h.mu.Unlock()
 		return nil, 0, refusal.New(refusal.Busy)
 	}
@@ -62,6 +62,17 @@ func (h *Host) openSession(ctx context.Context, req *hostv1.OpenSessionRequest) 
 		return nil, 0, err
 	}
 	return s, unknown, nil
+}
+
+// sessionsOf counts a uid's sessions: no account takes all of them. The caller holds the mutex.
+func (h *Host) sessionsOf(uid uint32) int {
+	n := 0
+	for _, s := range h.sessions {
+		if s.uid == uid {
+			n++
+		}
+	}
+	return n
 }
 
 // BeginTurn starts a turn. The agent cannot restart what the user stopped (C4.3).
@@ -168,11 +179,7 @@ func (h *Host) GetSession(ctx context.Context, req *hostv1.GetSessionRequest) (*
 func (s *session) show(st *state, resp *hostv1.GetSessionResponse) {
 	resp.TurnId = string(st.turn)
 	resp.Base = baseToWire[st.machine.Base]
-	for i := range 5 {
-		if st.machine.Holds.Has(1 << i) {
-			resp.Holds = append(resp.Holds, hostv1.Hold(i+1))
-		}
-	}
+	resp.Holds = holdsToWire(st.machine.Holds)
 	if f := st.frames.Current(); f != nil {
 		resp.Frame = frameToWire(f.Frame)
 	}

@@ -19,10 +19,18 @@ import (
 // permitLife is how long a read permit is used again; policy lets it live longer.
 const permitLife = 10 * time.Second
 
-// scope is what a read permit is about. The zero window is the desk.
+// scope is what a read permit is about: an app, a window, or with neither the desk.
 type scope struct {
 	class  commonv1.LeaseClass
+	app    string
 	window ident.Window
+}
+
+func scopeOfLease(class commonv1.LeaseClass, t *commonv1.Target) scope {
+	if w := t.GetWindow(); w != nil {
+		return scope{class: class, window: windowFromWire(w.GetWindow())}
+	}
+	return scope{class: class, app: t.GetApp().GetAppId()}
 }
 
 // readPermit is a read permit in hand.
@@ -235,7 +243,14 @@ func absenceOf(err error) commonv1.PictureAbsence {
 func (c *call) readPermit(
 	ctx context.Context, p *policylink.Link, e *executorlink.Link, class commonv1.LeaseClass, w ident.Window,
 ) (*commonv1.Permit, error) {
-	key := scope{class: class, window: w}
+	return c.permitFor(ctx, p, e, scope{class: class, window: w}, targetOf(w))
+}
+
+// permitFor returns the permit of a scope, asking policy when none is in hand: every
+// question goes on record, and one per look would fill it.
+func (c *call) permitFor(
+	ctx context.Context, p *policylink.Link, e *executorlink.Link, key scope, target *commonv1.Target,
+) (*commonv1.Permit, error) {
 	now := permit.BootClock()
 	var inHand *commonv1.Permit
 	if err := c.do(func(st *state) error {
@@ -247,7 +262,7 @@ func (c *call) readPermit(
 		return inHand, err
 	}
 	signed, err := p.Permit(ctx, &policyv1.PermitRequest{
-		SessionId: string(c.s.id), Class: class, Target: targetOf(w), Incarnation: e.Incarnation[:],
+		SessionId: string(c.s.id), Class: key.class, Target: target, Incarnation: e.Incarnation[:],
 	})
 	if err != nil {
 		return nil, err
@@ -290,9 +305,7 @@ func (c *call) listPermits(
 		if l.GetClass() != class || l.GetTarget().GetDesk() != nil || len(permits) == listPermitsMax {
 			continue
 		}
-		signed, err := p.Permit(ctx, &policyv1.PermitRequest{
-			SessionId: string(c.s.id), Class: class, Target: l.GetTarget(), Incarnation: e.Incarnation[:],
-		})
+		signed, err := c.permitFor(ctx, p, e, scopeOfLease(class, l.GetTarget()), l.GetTarget())
 		if err != nil {
 			continue // the lease ended meanwhile: its titles are not shown
 		}

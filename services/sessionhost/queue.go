@@ -86,13 +86,14 @@ func (h *Host) admit(s *session, c *call) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.closed {
+		h.waiting.Add(-1)
+		return refusal.New(refusal.SessionUnknown)
+	}
 	c.arrival = h.arrivals.Add(1)
 	select {
 	case s.inbox <- c:
 		return nil
-	case <-s.ended:
-		h.waiting.Add(-1)
-		return refusal.New(refusal.SessionUnknown)
 	default:
 		h.waiting.Add(-1)
 		return refusal.New(refusal.Busy)

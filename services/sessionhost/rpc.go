@@ -3,6 +3,7 @@ package sessionhost
 import (
 	"context"
 	"errors"
+	"time"
 
 	commonv1 "fairlead.dev/gen/fairlead/common/v1"
 	hostv1 "fairlead.dev/gen/fairlead/host/v1"
@@ -132,6 +133,32 @@ func (h *Host) WatchReleases(req *hostv1.WatchReleasesRequest, out hostv1.Releas
 			if err := out.Send(releaseToWire(h.fenceOf(s), e)); err != nil {
 				return err
 			}
+		case <-s.ended:
+			return h.lastFacts(s, sub, out)
+		case <-out.Context().Done():
+			return nil
+		}
+	}
+}
+
+// lastFacts sends what was published until the session's end, which ends the stream.
+func (h *Host) lastFacts(
+	s *session, sub *release.Subscription, out hostv1.ReleaseService_WatchReleasesServer,
+) error {
+	// The end of the session is published after its goroutine ended.
+	timer := time.NewTimer(settleTimeout)
+	defer timer.Stop()
+	for {
+		select {
+		case e, open := <-sub.Events:
+			if !open {
+				return nil
+			}
+			if err := out.Send(releaseToWire(h.fenceOf(s), e)); err != nil {
+				return err
+			}
+		case <-timer.C:
+			return nil
 		case <-out.Context().Done():
 			return nil
 		}

@@ -59,6 +59,7 @@ type session struct {
 	mu     sync.Mutex
 	spent  []ident.Window // windows other sessions acted on since the last wake-up
 	booked chan struct{}  // closed when the latest book-keeping is done
+	closed bool           // no call may queue any more
 }
 
 // state is what the session's goroutine owns.
@@ -112,8 +113,8 @@ type call struct {
 	arrival uint64
 	run     func(*call)
 	// held is the observation ticket the call got, if any.
-	held *machine.Ticket
-	stage   atomic.Int32
+	held  *machine.Ticket
+	stage atomic.Int32
 }
 
 // The stages of a call. From waiting it goes to exactly one of the others: either its
@@ -291,7 +292,9 @@ func (s *session) begunOn(g ident.Generation) bool { return s.begun.Load() == ui
 
 // letGo reports, to exactly one caller, that the session had begun on an incarnation and
 // is to be ended there: done twice it is done once (C9.4).
-func (s *session) letGo(g ident.Generation) bool { return g != 0 && s.begun.CompareAndSwap(uint64(g), 0) }
+func (s *session) letGo(g ident.Generation) bool {
+	return g != 0 && s.begun.CompareAndSwap(uint64(g), 0)
+}
 
 // policyLink returns the links after making sure that policy knows the session, and
 // that no lease given under an earlier executor incarnation is left (C10.2).
@@ -370,8 +373,12 @@ func (h *Host) endSession(s *session, reason hostv1.ReleaseReason, cause hostv1.
 	if !open {
 		return false
 	}
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
 	s.signal(signalEnd)
 	<-s.ended
+	// Nobody queues and nobody takes any more: what is left here was never begun.
 	h.waiting.Add(-int64(len(s.inbox)))
 	if e != nil && s.letGo(e.Generation) {
 		e.EndSession(context.Background(), s.id)

@@ -33,6 +33,14 @@ func (u *User) Stop(session string) *hostv1.StopResponse {
 	return r
 }
 
+// Sessions lists the open sessions.
+func (u *User) Sessions() []*hostv1.OpenSession {
+	u.s.tb.Helper()
+	r, err := u.Control.ListSessions(u.s.Context(), &hostv1.ListSessionsRequest{})
+	u.s.must(err)
+	return r.GetSessions()
+}
+
 // Resume lifts a stop.
 func (u *User) Resume(session string) *hostv1.ResumeResponse {
 	u.s.tb.Helper()

@@ -2,7 +2,10 @@ package integration
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"sync"
 	"testing"
 
 	"golang.org/x/sync/errgroup"
@@ -226,4 +229,42 @@ func TestFullQueueOfAWindowIsBusyAndReturnsTheClaim(t *testing.T) {
 		harness.NothingSent(t, a.Wait(answers[i+1]).ActResponse, refusal.ReobserveRequired)
 	}
 	s.Touched(t, 0, "7")
+}
+
+// C4.4: what waits is counted, and the count comes back whatever ends the session.
+func TestNothingWaitsAfterSessionsEndedUnderTheirCalls(t *testing.T) {
+	s := harness.Start(t, harness.Options{})
+	user := s.User()
+	for range 60 {
+		a := s.Agent()
+		var calls sync.WaitGroup
+		for range 6 {
+			calls.Go(func() {
+				// Whatever the answer is: the session ends meanwhile.
+				_, _ = a.Observe.ListApps(a.Context(), &hostv1.ListAppsRequest{
+					Fence: a.Fence, Session: a.Session, TurnId: a.Turn,
+				})
+			})
+		}
+		a.EndSession()
+		calls.Wait()
+	}
+	s.Await("nothing waits", func() bool { return user.Waiting() == 0 })
+}
+
+// A subscription ends with its session, and no session takes more than its share.
+func TestReleaseFactsEndWithTheirSession(t *testing.T) {
+	s := harness.Start(t, harness.Options{})
+	a := s.Agent()
+	stream, err := a.Release.WatchReleases(a.Context(), &hostv1.WatchReleasesRequest{Session: a.Session})
+	s.Must(err)
+	_, err = stream.Header()
+	s.Must(err)
+	a.EndSession()
+	for err == nil {
+		_, err = stream.Recv()
+	}
+	if !errors.Is(err, io.EOF) {
+		t.Errorf("the stream ended with %v", err)
+	}
 }

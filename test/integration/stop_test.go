@@ -1,6 +1,9 @@
 package integration
 
 import (
+	"errors"
+	"io"
+	"syscall"
 	"testing"
 	"time"
 
@@ -266,4 +269,52 @@ func TestStopEndsTheExecutorSession(t *testing.T) {
 	if r := a.Do(press(a, "7")); !r.GetVerified() {
 		t.Errorf("%v", r)
 	}
+}
+
+// C12.1: the user has to be able to name what to stop.
+func TestTheUserSeesEverySession(t *testing.T) {
+	s := harness.Start(t, harness.Options{})
+	user := s.User()
+	a, b := ready(t, s, calculator, "Calculator"), s.Agent()
+	user.Stop(b.Session.GetSessionId())
+	list := user.Sessions()
+	if len(list) != 2 {
+		t.Fatalf("%v", list)
+	}
+	for _, one := range list {
+		switch one.GetSessionId() {
+		case a.Session.GetSessionId():
+			if one.GetClientName() != "test" || one.GetAppId() != calculator || len(one.GetHolds()) != 0 {
+				t.Errorf("%v", one)
+			}
+		case b.Session.GetSessionId():
+			if len(one.GetHolds()) != 1 || one.GetHolds()[0] != hostv1.Hold_HOLD_STOPPED || one.GetAppId() != "" {
+				t.Errorf("%v", one)
+			}
+		default:
+			t.Errorf("a stranger: %v", one)
+		}
+	}
+}
+
+// C12.1: agents cannot use up what the user's stop needs.
+func TestStopAnswersUnderAFloodOfAgentConnections(t *testing.T) {
+	s := harness.Start(t, harness.Options{})
+	a := ready(t, s, calculator, "Calculator")
+	closed := 0
+	for range 400 {
+		c := s.Raw(t, "agent")
+		_, _ = c.Write([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"))
+		_ = c.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
+		if _, err := c.Read(make([]byte, 1)); errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+			closed++
+		}
+	}
+	if closed == 0 {
+		t.Error("every connection was kept")
+	}
+	if r := s.User().Stop(a.Session.GetSessionId()); !r.GetKnown() {
+		t.Errorf("%v", r)
+	}
+	harness.NothingSent(t, a.Do(press(a, "7")), refusal.UserStopped)
 }

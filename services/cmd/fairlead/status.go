@@ -35,7 +35,10 @@ func statusCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printStatus(cmd.OutOrStdout(), s)
+			if err := printStatus(cmd.OutOrStdout(), s); err != nil {
+				return err
+			}
+			return printSessions(ctx, cmd.OutOrStdout(), orDefault(dir))
 		},
 	}
 	runtimeDirFlag(c, &dir)
@@ -146,4 +149,40 @@ func yes(b bool) string {
 		return "yes"
 	}
 	return "no"
+}
+
+// printSessions lists the open sessions, which only the user's socket tells. The name a
+// client gives itself is its own word, so it stands in quotes.
+func printSessions(ctx context.Context, out io.Writer, dir string) error {
+	conn, err := connect(ctx, dir, "user")
+	if err != nil {
+		return nil // another account's agent sees no sessions
+	}
+	defer conn.Close()
+	list, err := hostv1.NewControlServiceClient(conn).ListSessions(ctx, &hostv1.ListSessionsRequest{})
+	if err != nil {
+		return fmt.Errorf("the host did not answer; try again, then see the log: %w", err)
+	}
+	if len(list.GetSessions()) == 0 {
+		return nil
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\nSESSION\tCLIENT\tUID\tSTATE\tAPP")
+	for _, s := range list.GetSessions() {
+		fmt.Fprintf(w, "%s\t%q\t%d\t%s\t%s\n", s.GetSessionId(), s.GetClientName(), s.GetUid(), stateOf(s), s.GetAppId())
+	}
+	fmt.Fprintln(w, "\nStop one with: fairlead stop SESSION")
+	return w.Flush()
+}
+
+// stateOf says the first thing that matters about a session.
+func stateOf(s *hostv1.OpenSession) string {
+	switch {
+	case len(s.GetHolds()) > 0:
+		return name(s.GetHolds()[0])
+	case s.GetActInFlight():
+		return "acting"
+	default:
+		return name(s.GetBase())
+	}
 }

@@ -134,3 +134,45 @@ func (o *owned) Close() error {
 	o.once.Do(func() { o.err = errors.Join(o.Listener.Close(), o.lock.Close()) })
 	return o.err
 }
+
+// Limit lets at most so many connections of a listener live at once. One more is
+// accepted and closed: callers of one audience must not use up what another needs.
+func Limit(l net.Listener, most int) net.Listener {
+	return &limited{Listener: l, free: make(chan struct{}, most)}
+}
+
+type limited struct {
+	net.Listener
+	free chan struct{} // holds one token for each living connection
+}
+
+func (l *limited) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		u, ok := c.(*net.UnixConn)
+		if !ok {
+			return nil, errors.Join(ErrNoPeer, c.Close())
+		}
+		select {
+		case l.free <- struct{}{}:
+			return &counted{UnixConn: u, done: sync.OnceFunc(func() { <-l.free })}, nil
+		default:
+			_ = c.Close() // the caller sees a closed connection; there is nobody to tell
+		}
+	}
+}
+
+// counted gives its place back when it is closed.
+type counted struct {
+	*net.UnixConn
+	done func()
+}
+
+// Close closes the connection.
+func (c *counted) Close() error {
+	defer c.done()
+	return c.UnixConn.Close()
+}

@@ -13,6 +13,7 @@ import (
 	"net"
 	"slices"
 	"sync/atomic"
+	"syscall"
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/peer"
@@ -92,11 +93,11 @@ func (c Credentials) Clone() credentials.TransportCredentials { return c }
 func (Credentials) OverrideServerName(string) error { return nil }
 
 func (c Credentials) identify(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	u, ok := conn.(*net.UnixConn)
+	u, ok := conn.(syscall.Conn)
 	if !ok {
 		return nil, nil, ErrNoPeer
 	}
-	w, err := readPeer(u)
+	w, err := readPeer(conn, u)
 	if err != nil {
 		return nil, nil, fmt.Errorf("identifying peer: %w", err)
 	}

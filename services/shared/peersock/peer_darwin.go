@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -11,12 +12,12 @@ import (
 func ownUID() uint32 { return uint32(os.Getuid()) }
 
 // readPeer asks the kernel who connected. macOS has no pidfd.
-func readPeer(u *net.UnixConn) (*watchedConn, error) {
+func readPeer(conn net.Conn, u syscall.Conn) (*watchedConn, error) {
 	raw, err := u.SyscallConn()
 	if err != nil {
 		return nil, err
 	}
-	w := newWatched(u)
+	w := newWatched(conn)
 	var cred *unix.Xucred
 	var pid int
 	var credErr, pidErr error

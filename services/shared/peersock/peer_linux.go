@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -13,12 +14,12 @@ func ownUID() uint32 { return uint32(os.Getuid()) }
 // readPeer asks the kernel who connected. The pidfd is taken first: from then on the
 // pid cannot be reused unnoticed. Kernels before 6.5 have none; the uid is the
 // boundary either way, the pid is only shown.
-func readPeer(u *net.UnixConn) (*watchedConn, error) {
+func readPeer(conn net.Conn, u syscall.Conn) (*watchedConn, error) {
 	raw, err := u.SyscallConn()
 	if err != nil {
 		return nil, err
 	}
-	w := newWatched(u)
+	w := newWatched(conn)
 	var cred *unix.Ucred
 	var credErr error
 	err = raw.Control(func(fd uintptr) {

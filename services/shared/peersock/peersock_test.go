@@ -235,3 +235,46 @@ func TestOneAcceptsEachConnectionOnce(t *testing.T) {
 	}
 	_ = l.Close()
 }
+
+func TestConnectionsBeyondTheLimitAreClosedAndTheirPlaceComesBack(t *testing.T) {
+	dir := shortDir(t)
+	raw, err := Listen(dir, "s.sock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := Limit(raw, 2)
+	defer l.Close()
+	accepted := make(chan net.Conn, 8)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			accepted <- c
+		}
+	}()
+	dial := func() net.Conn {
+		c, err := net.Dial("unix", filepath.Join(dir, "s.sock"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	dial()
+	dial()
+	first := <-accepted
+	<-accepted
+	if _, err := dial().Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("one too many: %v", err)
+	}
+	conn, _, err := Credentials{}.ServerHandshake(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.Close()
+	_ = conn.Close()
+	dial()
+	<-accepted
+}

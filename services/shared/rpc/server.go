@@ -22,6 +22,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/status"
 
@@ -43,6 +44,9 @@ const (
 	// HTTP/2. A server does not stop before its handshakes are over, so it is shorter
 	// than the shutdown grace: a caller that says nothing must not hold a process.
 	socketHandshakeMax = 2 * time.Second
+	// idleMax is how long a connection to a socket may carry no call; clients connect
+	// again by themselves. Links never go idle.
+	idleMax = 5 * time.Minute
 	// bufferSize of a connection; measured to matter for large answers.
 	bufferSize = 256 << 10
 	// streamsMax bounds the calls in flight of one connection.
@@ -75,9 +79,9 @@ func NewServer(cfg ServerConfig) (*grpc.Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compiling request rules: %w", err)
 	}
-	handshakeMax := socketHandshakeMax
+	handshakeMax, idle := socketHandshakeMax, idleMax
 	if cfg.Credentials.Inherited {
-		handshakeMax = linkHandshakeMax
+		handshakeMax, idle = linkHandshakeMax, 0 // zero means never
 	}
 	b := boundary{log: cfg.Log}
 	recovered := recovery.WithRecoveryHandlerContext(b.recovered)
@@ -87,6 +91,7 @@ func NewServer(cfg ServerConfig) (*grpc.Server, error) {
 		grpc.MaxSendMsgSize(MessageMax),
 		grpc.MaxConcurrentStreams(streamsMax),
 		grpc.ConnectionTimeout(handshakeMax),
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: idle}),
 		grpc.ReadBufferSize(bufferSize),
 		grpc.WriteBufferSize(bufferSize),
 		grpc.ChainUnaryInterceptor(

@@ -252,11 +252,212 @@ func (x *ResumeResponse) GetResumed() bool {
 	return false
 }
 
+// ListSessionsRequest asks for the sessions.
+type ListSessionsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Generations it was sent under; always first.
+	Fence         *v1.Fence `protobuf:"bytes,1,opt,name=fence,proto3" json:"fence,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListSessionsRequest) Reset() {
+	*x = ListSessionsRequest{}
+	mi := &file_fairlead_host_v1_control_service_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListSessionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListSessionsRequest) ProtoMessage() {}
+
+func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_host_v1_control_service_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListSessionsRequest.ProtoReflect.Descriptor instead.
+func (*ListSessionsRequest) Descriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_control_service_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ListSessionsRequest) GetFence() *v1.Fence {
+	if x != nil {
+		return x.Fence
+	}
+	return nil
+}
+
+// OpenSession is one open session as the user sees it.
+type OpenSession struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the session.
+	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Name the client gives itself; its own word.
+	ClientName string `protobuf:"bytes,2,opt,name=client_name,json=clientName,proto3" json:"client_name,omitempty"`
+	// The uid that opened it, from the kernel.
+	Uid uint32 `protobuf:"varint,3,opt,name=uid,proto3" json:"uid,omitempty"`
+	// Base status of its turn.
+	Base BaseStatus `protobuf:"varint,4,opt,name=base,proto3,enum=fairlead.host.v1.BaseStatus" json:"base,omitempty"`
+	// Holds that stand.
+	Holds []Hold `protobuf:"varint,5,rep,packed,name=holds,proto3,enum=fairlead.host.v1.Hold" json:"holds,omitempty"`
+	// App of its current frame, if there is one.
+	AppId string `protobuf:"bytes,6,opt,name=app_id,json=appId,proto3" json:"app_id,omitempty"`
+	// Whether an act is with the executor right now.
+	ActInFlight   bool `protobuf:"varint,7,opt,name=act_in_flight,json=actInFlight,proto3" json:"act_in_flight,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OpenSession) Reset() {
+	*x = OpenSession{}
+	mi := &file_fairlead_host_v1_control_service_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OpenSession) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OpenSession) ProtoMessage() {}
+
+func (x *OpenSession) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_host_v1_control_service_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OpenSession.ProtoReflect.Descriptor instead.
+func (*OpenSession) Descriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_control_service_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *OpenSession) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *OpenSession) GetClientName() string {
+	if x != nil {
+		return x.ClientName
+	}
+	return ""
+}
+
+func (x *OpenSession) GetUid() uint32 {
+	if x != nil {
+		return x.Uid
+	}
+	return 0
+}
+
+func (x *OpenSession) GetBase() BaseStatus {
+	if x != nil {
+		return x.Base
+	}
+	return BaseStatus_BASE_STATUS_UNSPECIFIED
+}
+
+func (x *OpenSession) GetHolds() []Hold {
+	if x != nil {
+		return x.Holds
+	}
+	return nil
+}
+
+func (x *OpenSession) GetAppId() string {
+	if x != nil {
+		return x.AppId
+	}
+	return ""
+}
+
+func (x *OpenSession) GetActInFlight() bool {
+	if x != nil {
+		return x.ActInFlight
+	}
+	return false
+}
+
+// ListSessionsResponse carries the sessions.
+type ListSessionsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Generations it was sent under; always first.
+	Fence *v1.Fence `protobuf:"bytes,1,opt,name=fence,proto3" json:"fence,omitempty"`
+	// The sessions, sorted by id.
+	Sessions      []*OpenSession `protobuf:"bytes,2,rep,name=sessions,proto3" json:"sessions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListSessionsResponse) Reset() {
+	*x = ListSessionsResponse{}
+	mi := &file_fairlead_host_v1_control_service_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListSessionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListSessionsResponse) ProtoMessage() {}
+
+func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_host_v1_control_service_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListSessionsResponse.ProtoReflect.Descriptor instead.
+func (*ListSessionsResponse) Descriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_control_service_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *ListSessionsResponse) GetFence() *v1.Fence {
+	if x != nil {
+		return x.Fence
+	}
+	return nil
+}
+
+func (x *ListSessionsResponse) GetSessions() []*OpenSession {
+	if x != nil {
+		return x.Sessions
+	}
+	return nil
+}
+
 var File_fairlead_host_v1_control_service_proto protoreflect.FileDescriptor
 
 const file_fairlead_host_v1_control_service_proto_rawDesc = "" +
 	"\n" +
-	"&fairlead/host/v1/control_service.proto\x12\x10fairlead.host.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1efairlead/common/v1/fence.proto\x1a$fairlead/common/v1/sensitivity.proto\"v\n" +
+	"&fairlead/host/v1/control_service.proto\x12\x10fairlead.host.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1efairlead/common/v1/fence.proto\x1a$fairlead/common/v1/sensitivity.proto\x1a$fairlead/host/v1/lease_service.proto\"v\n" +
 	"\vStopRequest\x125\n" +
 	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x120\n" +
 	"\n" +
@@ -271,9 +472,25 @@ const file_fairlead_host_v1_control_service_proto_rawDesc = "" +
 	"session_id\x18\x02 \x01(\tB\x11\xbaH\x06r\x04\x10\x01\x18@\xc8\xf3\x18\x02\xd0\xf3\x18\x01R\tsessionId\"g\n" +
 	"\x0eResumeResponse\x125\n" +
 	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12\x1e\n" +
-	"\aresumed\x18\x02 \x01(\bB\x04\xc8\xf3\x18\x01R\aresumed2\xa4\x01\n" +
+	"\aresumed\x18\x02 \x01(\bB\x04\xc8\xf3\x18\x01R\aresumed\"L\n" +
+	"\x13ListSessionsRequest\x125\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\"\xc2\x02\n" +
+	"\vOpenSession\x12*\n" +
+	"\n" +
+	"session_id\x18\x01 \x01(\tB\v\xbaH\x04r\x02\x18@\xc8\xf3\x18\x02R\tsessionId\x12,\n" +
+	"\vclient_name\x18\x02 \x01(\tB\v\xbaH\x04r\x02\x18@\xc8\xf3\x18\x03R\n" +
+	"clientName\x12\x16\n" +
+	"\x03uid\x18\x03 \x01(\rB\x04\xc8\xf3\x18\x02R\x03uid\x126\n" +
+	"\x04base\x18\x04 \x01(\x0e2\x1c.fairlead.host.v1.BaseStatusB\x04\xc8\xf3\x18\x01R\x04base\x12:\n" +
+	"\x05holds\x18\x05 \x03(\x0e2\x16.fairlead.host.v1.HoldB\f\xbaH\x05\x92\x01\x02\x10\b\xc8\xf3\x18\x01R\x05holds\x12#\n" +
+	"\x06app_id\x18\x06 \x01(\tB\f\xbaH\x05r\x03\x18\x80\x04\xc8\xf3\x18\x02R\x05appId\x12(\n" +
+	"\ract_in_flight\x18\a \x01(\bB\x04\xc8\xf3\x18\x01R\vactInFlight\"\x97\x01\n" +
+	"\x14ListSessionsResponse\x125\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12H\n" +
+	"\bsessions\x18\x02 \x03(\v2\x1d.fairlead.host.v1.OpenSessionB\r\xbaH\x06\x92\x01\x03\x10\x80\x02\xc8\xf3\x18\x01R\bsessions2\x83\x02\n" +
 	"\x0eControlService\x12E\n" +
-	"\x04Stop\x12\x1d.fairlead.host.v1.StopRequest\x1a\x1e.fairlead.host.v1.StopResponse\x12K\n" +
+	"\x04Stop\x12\x1d.fairlead.host.v1.StopRequest\x1a\x1e.fairlead.host.v1.StopResponse\x12]\n" +
+	"\fListSessions\x12%.fairlead.host.v1.ListSessionsRequest\x1a&.fairlead.host.v1.ListSessionsResponse\x12K\n" +
 	"\x06Resume\x12\x1f.fairlead.host.v1.ResumeRequest\x1a .fairlead.host.v1.ResumeResponseB\xb7\x01\n" +
 	"\x14com.fairlead.host.v1B\x13ControlServiceProtoP\x01Z(fairlead.dev/gen/fairlead/host/v1;hostv1\xa2\x02\x03FHX\xaa\x02\x10Fairlead.Host.V1\xca\x02\x10Fairlead\\Host\\V1\xe2\x02\x1cFairlead\\Host\\V1\\GPBMetadata\xea\x02\x12Fairlead::Host::V1b\x06proto3"
 
@@ -289,28 +506,40 @@ func file_fairlead_host_v1_control_service_proto_rawDescGZIP() []byte {
 	return file_fairlead_host_v1_control_service_proto_rawDescData
 }
 
-var file_fairlead_host_v1_control_service_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_fairlead_host_v1_control_service_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_fairlead_host_v1_control_service_proto_goTypes = []any{
-	(*StopRequest)(nil),    // 0: fairlead.host.v1.StopRequest
-	(*StopResponse)(nil),   // 1: fairlead.host.v1.StopResponse
-	(*ResumeRequest)(nil),  // 2: fairlead.host.v1.ResumeRequest
-	(*ResumeResponse)(nil), // 3: fairlead.host.v1.ResumeResponse
-	(*v1.Fence)(nil),       // 4: fairlead.common.v1.Fence
+	(*StopRequest)(nil),          // 0: fairlead.host.v1.StopRequest
+	(*StopResponse)(nil),         // 1: fairlead.host.v1.StopResponse
+	(*ResumeRequest)(nil),        // 2: fairlead.host.v1.ResumeRequest
+	(*ResumeResponse)(nil),       // 3: fairlead.host.v1.ResumeResponse
+	(*ListSessionsRequest)(nil),  // 4: fairlead.host.v1.ListSessionsRequest
+	(*OpenSession)(nil),          // 5: fairlead.host.v1.OpenSession
+	(*ListSessionsResponse)(nil), // 6: fairlead.host.v1.ListSessionsResponse
+	(*v1.Fence)(nil),             // 7: fairlead.common.v1.Fence
+	(BaseStatus)(0),              // 8: fairlead.host.v1.BaseStatus
+	(Hold)(0),                    // 9: fairlead.host.v1.Hold
 }
 var file_fairlead_host_v1_control_service_proto_depIdxs = []int32{
-	4, // 0: fairlead.host.v1.StopRequest.fence:type_name -> fairlead.common.v1.Fence
-	4, // 1: fairlead.host.v1.StopResponse.fence:type_name -> fairlead.common.v1.Fence
-	4, // 2: fairlead.host.v1.ResumeRequest.fence:type_name -> fairlead.common.v1.Fence
-	4, // 3: fairlead.host.v1.ResumeResponse.fence:type_name -> fairlead.common.v1.Fence
-	0, // 4: fairlead.host.v1.ControlService.Stop:input_type -> fairlead.host.v1.StopRequest
-	2, // 5: fairlead.host.v1.ControlService.Resume:input_type -> fairlead.host.v1.ResumeRequest
-	1, // 6: fairlead.host.v1.ControlService.Stop:output_type -> fairlead.host.v1.StopResponse
-	3, // 7: fairlead.host.v1.ControlService.Resume:output_type -> fairlead.host.v1.ResumeResponse
-	6, // [6:8] is the sub-list for method output_type
-	4, // [4:6] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	7,  // 0: fairlead.host.v1.StopRequest.fence:type_name -> fairlead.common.v1.Fence
+	7,  // 1: fairlead.host.v1.StopResponse.fence:type_name -> fairlead.common.v1.Fence
+	7,  // 2: fairlead.host.v1.ResumeRequest.fence:type_name -> fairlead.common.v1.Fence
+	7,  // 3: fairlead.host.v1.ResumeResponse.fence:type_name -> fairlead.common.v1.Fence
+	7,  // 4: fairlead.host.v1.ListSessionsRequest.fence:type_name -> fairlead.common.v1.Fence
+	8,  // 5: fairlead.host.v1.OpenSession.base:type_name -> fairlead.host.v1.BaseStatus
+	9,  // 6: fairlead.host.v1.OpenSession.holds:type_name -> fairlead.host.v1.Hold
+	7,  // 7: fairlead.host.v1.ListSessionsResponse.fence:type_name -> fairlead.common.v1.Fence
+	5,  // 8: fairlead.host.v1.ListSessionsResponse.sessions:type_name -> fairlead.host.v1.OpenSession
+	0,  // 9: fairlead.host.v1.ControlService.Stop:input_type -> fairlead.host.v1.StopRequest
+	4,  // 10: fairlead.host.v1.ControlService.ListSessions:input_type -> fairlead.host.v1.ListSessionsRequest
+	2,  // 11: fairlead.host.v1.ControlService.Resume:input_type -> fairlead.host.v1.ResumeRequest
+	1,  // 12: fairlead.host.v1.ControlService.Stop:output_type -> fairlead.host.v1.StopResponse
+	6,  // 13: fairlead.host.v1.ControlService.ListSessions:output_type -> fairlead.host.v1.ListSessionsResponse
+	3,  // 14: fairlead.host.v1.ControlService.Resume:output_type -> fairlead.host.v1.ResumeResponse
+	12, // [12:15] is the sub-list for method output_type
+	9,  // [9:12] is the sub-list for method input_type
+	9,  // [9:9] is the sub-list for extension type_name
+	9,  // [9:9] is the sub-list for extension extendee
+	0,  // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_fairlead_host_v1_control_service_proto_init() }
@@ -318,13 +547,14 @@ func file_fairlead_host_v1_control_service_proto_init() {
 	if File_fairlead_host_v1_control_service_proto != nil {
 		return
 	}
+	file_fairlead_host_v1_lease_service_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_fairlead_host_v1_control_service_proto_rawDesc), len(file_fairlead_host_v1_control_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   4,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,8 +19,9 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	ControlService_Stop_FullMethodName   = "/fairlead.host.v1.ControlService/Stop"
-	ControlService_Resume_FullMethodName = "/fairlead.host.v1.ControlService/Resume"
+	ControlService_Stop_FullMethodName         = "/fairlead.host.v1.ControlService/Stop"
+	ControlService_ListSessions_FullMethodName = "/fairlead.host.v1.ControlService/ListSessions"
+	ControlService_Resume_FullMethodName       = "/fairlead.host.v1.ControlService/Resume"
 )
 
 // ControlServiceClient is the client API for ControlService service.
@@ -32,6 +33,8 @@ type ControlServiceClient interface {
 	// Stop stops a session: its calls up to now are refused, its act in flight is cancelled by name,
 	// and it may do nothing until the user resumes it (C4.3).
 	Stop(ctx context.Context, in *StopRequest, opts ...grpc.CallOption) (*StopResponse, error)
+	// ListSessions lists the open sessions of every agent, so that the user can name one to stop.
+	ListSessions(ctx context.Context, in *ListSessionsRequest, opts ...grpc.CallOption) (*ListSessionsResponse, error)
 	// Resume lifts the user's stop. The session begins a new turn and starts without leases.
 	Resume(ctx context.Context, in *ResumeRequest, opts ...grpc.CallOption) (*ResumeResponse, error)
 }
@@ -48,6 +51,16 @@ func (c *controlServiceClient) Stop(ctx context.Context, in *StopRequest, opts .
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(StopResponse)
 	err := c.cc.Invoke(ctx, ControlService_Stop_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *controlServiceClient) ListSessions(ctx context.Context, in *ListSessionsRequest, opts ...grpc.CallOption) (*ListSessionsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListSessionsResponse)
+	err := c.cc.Invoke(ctx, ControlService_ListSessions_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -73,6 +86,8 @@ type ControlServiceServer interface {
 	// Stop stops a session: its calls up to now are refused, its act in flight is cancelled by name,
 	// and it may do nothing until the user resumes it (C4.3).
 	Stop(context.Context, *StopRequest) (*StopResponse, error)
+	// ListSessions lists the open sessions of every agent, so that the user can name one to stop.
+	ListSessions(context.Context, *ListSessionsRequest) (*ListSessionsResponse, error)
 	// Resume lifts the user's stop. The session begins a new turn and starts without leases.
 	Resume(context.Context, *ResumeRequest) (*ResumeResponse, error)
 	mustEmbedUnimplementedControlServiceServer()
@@ -87,6 +102,9 @@ type UnimplementedControlServiceServer struct{}
 
 func (UnimplementedControlServiceServer) Stop(context.Context, *StopRequest) (*StopResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Stop not implemented")
+}
+func (UnimplementedControlServiceServer) ListSessions(context.Context, *ListSessionsRequest) (*ListSessionsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListSessions not implemented")
 }
 func (UnimplementedControlServiceServer) Resume(context.Context, *ResumeRequest) (*ResumeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Resume not implemented")
@@ -130,6 +148,24 @@ func _ControlService_Stop_Handler(srv interface{}, ctx context.Context, dec func
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ControlService_ListSessions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListSessionsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ControlServiceServer).ListSessions(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ControlService_ListSessions_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ControlServiceServer).ListSessions(ctx, req.(*ListSessionsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _ControlService_Resume_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ResumeRequest)
 	if err := dec(in); err != nil {
@@ -158,6 +194,10 @@ var ControlService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Stop",
 			Handler:    _ControlService_Stop_Handler,
+		},
+		{
+			MethodName: "ListSessions",
+			Handler:    _ControlService_ListSessions_Handler,
 		},
 		{
 			MethodName: "Resume",

@@ -13,6 +13,7 @@ import (
 // Bounds of subscribers.
 const (
 	subscribersMax = 32
+	perSessionMax  = 2
 	queuedMax      = 256
 )
 
@@ -48,7 +49,13 @@ func New() *Broker { return &Broker{subs: map[*Subscription]bool{}} }
 func (b *Broker) Subscribe(session ident.SessionID) (*Subscription, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.subs) >= subscribersMax {
+	own := 0
+	for s := range b.subs {
+		if s.session == session {
+			own++
+		}
+	}
+	if len(b.subs) >= subscribersMax || own >= perSessionMax {
 		return nil, refusal.New(refusal.Busy)
 	}
 	ch := make(chan Event, queuedMax)

@@ -45,12 +45,24 @@ func TestASlowSubscriberIsDroppedNotWaitedFor(t *testing.T) {
 
 func TestSubscribersAreBounded(t *testing.T) {
 	b := New()
-	for range subscribersMax {
+	for i := range subscribersMax {
+		if _, err := b.Subscribe(ident.SessionID(rune('a' + i/perSessionMax))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := b.Subscribe("z"); err == nil {
+		t.Error("one more was taken")
+	}
+	b = New()
+	for range perSessionMax {
 		if _, err := b.Subscribe("s"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if _, err := b.Subscribe("s"); err == nil {
-		t.Error("one more was taken")
+		t.Error("one session took more than its share")
+	}
+	if _, err := b.Subscribe("t"); err != nil {
+		t.Error("another session was refused for it")
 	}
 }
