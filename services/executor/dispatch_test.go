@@ -566,6 +566,23 @@ func TestCancelBeforeTheSendAborts(t *testing.T) {
 		t.Fatal("a dispatch that ended is not running")
 	}
 	desk.change(func(f *fake) { f.beforeCheck = nil })
+	o.req.DispatchId = "another"
+	confirmed(t, r.send(o), byValue)
+}
+
+func TestCancelThatOvertakesItsDispatchAborts(t *testing.T) {
+	desk := newFake()
+	r := ready(t, desk)
+	o := r.order(r.snapshot(editor), nodeField, setValue("new"))
+	c, err := r.host.Cancel(r.ctx(), &executorv1.CancelRequest{SessionId: testSession, DispatchId: o.req.GetDispatchId()})
+	if err != nil || c.GetRunning() {
+		t.Fatalf("Cancel: %v %v", c.GetRunning(), err)
+	}
+	refusedAs(t, r.send(o), refusal.AnswerAborted)
+	if len(desk.sent()) != 0 {
+		t.Fatal("something was sent")
+	}
+	o.req.DispatchId = "another"
 	confirmed(t, r.send(o), byValue)
 }
 

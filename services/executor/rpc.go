@@ -169,6 +169,8 @@ func (e *Executor) cancelDispatch(id runningID) bool {
 	r, ok := e.state.running[id]
 	if ok {
 		r.cancel()
+	} else if s := e.state.sessions[id.session]; s != nil {
+		s.cancelledEarly(id.dispatch)
 	}
 	return ok
 }

@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"slices"
 
 	"fairlead.dev/services/executor/internal/snapshots"
 	"fairlead.dev/services/shared/ident"
@@ -20,6 +21,20 @@ type session struct {
 	// known holds, per window, the toplevels of its app at the session's last snapshot.
 	known map[ident.Window][]ident.Window
 	ended bool
+	// early names dispatches that were cancelled before they arrived, oldest first.
+	early []string
+}
+
+// earlyMax bounds how many early cancels are remembered: the host has one act in flight.
+const earlyMax = 8
+
+// cancelledEarly remembers a cancel that overtook its dispatch: calls on one connection
+// reach their handlers in any order (C9.7).
+func (s *session) cancelledEarly(dispatch string) {
+	if len(s.early) == earlyMax {
+		s.early = s.early[1:]
+	}
+	s.early = append(s.early, dispatch)
 }
 
 func newSession(id ident.SessionID, key ident.ActKey) *session {
@@ -124,6 +139,9 @@ func (e *Executor) enter(
 		return nil, nil, nil, nil, refusal.Unusable("a dispatch of this id is running")
 	}
 	e.state.running[id] = r
+	if slices.Contains(s.early, dispatchID) {
+		r.cancel()
+	}
 	leave = func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
