@@ -50,16 +50,9 @@ type wanted struct {
 // when its turn comes and again when the read returns: a result that arrives after a
 // stop is discarded (C2.6).
 func (h *Host) observe(ctx context.Context, c *call, req *hostv1.ObserveRequest) (*commonv1.Observation, error) {
-	t, err := c.observeTicket(ctx)
+	t, p, e, err := c.looking(ctx)
 	if err != nil {
 		return nil, err
-	}
-	p, e, err := c.s.policyLink(ctx)
-	if err != nil {
-		return nil, c.failed(err)
-	}
-	if err := c.s.ensureBegun(ctx, e); err != nil {
-		return nil, c.failed(err)
 	}
 	w, err := c.resolveWindow(ctx, p, e, req)
 	if err != nil {
@@ -90,6 +83,23 @@ func (h *Host) observe(ctx context.Context, c *call, req *hostv1.ObserveRequest)
 		return nil
 	})
 	return obs, err
+}
+
+// looking is how every read begins: a ticket, both links, and a session that has begun
+// on the executor.
+func (c *call) looking(ctx context.Context) (
+	t machine.Ticket, p *policylink.Link, e *executorlink.Link, err error,
+) {
+	if t, err = c.observeTicket(ctx); err != nil {
+		return t, nil, nil, err
+	}
+	if p, e, err = c.s.policyLink(ctx); err == nil {
+		err = c.s.ensureBegun(ctx, e)
+	}
+	if err != nil {
+		err = c.failed(err)
+	}
+	return t, p, e, err
 }
 
 // observeTicket is the right to observe. Under SCREEN_LOCKED the system is asked whether
@@ -319,16 +329,9 @@ const listPermitsMax = 32
 
 // listApps lists apps under a ticket, like every read (C4.5).
 func (h *Host) listApps(ctx context.Context, c *call, req *hostv1.ListAppsRequest) (*hostv1.ListAppsResponse, error) {
-	t, err := c.observeTicket(ctx)
+	t, p, e, err := c.looking(ctx)
 	if err != nil {
 		return nil, err
-	}
-	p, e, err := c.s.policyLink(ctx)
-	if err != nil {
-		return nil, c.failed(err)
-	}
-	if err := c.s.ensureBegun(ctx, e); err != nil {
-		return nil, c.failed(err)
 	}
 	desk, err := c.readPermit(ctx, p, e, commonv1.LeaseClass_LEASE_CLASS_METADATA_READ, ident.Window{})
 	if err != nil {
@@ -347,16 +350,9 @@ func (h *Host) listApps(ctx context.Context, c *call, req *hostv1.ListAppsReques
 func (h *Host) listWindows(
 	ctx context.Context, c *call, req *hostv1.ListWindowsRequest,
 ) (*hostv1.ListWindowsResponse, error) {
-	t, err := c.observeTicket(ctx)
+	t, p, e, err := c.looking(ctx)
 	if err != nil {
 		return nil, err
-	}
-	p, e, err := c.s.policyLink(ctx)
-	if err != nil {
-		return nil, c.failed(err)
-	}
-	if err := c.s.ensureBegun(ctx, e); err != nil {
-		return nil, c.failed(err)
 	}
 	permits, err := c.listPermits(ctx, p, e)
 	if err != nil {

@@ -305,7 +305,7 @@ func TestStopAnswersUnderAFloodOfAgentConnections(t *testing.T) {
 	for range 400 {
 		c := s.Raw(t, "agent")
 		_, _ = c.Write([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"))
-		_ = c.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
+		_ = c.SetReadDeadline(time.Now().Add(5 * time.Millisecond))
 		if _, err := c.Read(make([]byte, 1)); errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
 			closed++
 		}
