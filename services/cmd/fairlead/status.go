@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -60,6 +62,9 @@ func orDefault(dir string) string {
 func connect(ctx context.Context, dir, audience string) (*grpc.ClientConn, error) {
 	path := filepath.Join(dir, audience, "host.sock")
 	c, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
+	if errors.Is(err, os.ErrPermission) {
+		return nil, fmt.Errorf("%s belongs to another user; ask them, or name your own with --runtime-dir", path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("nothing answers at %s; start fairlead with: fairlead up", path)
 	}
