@@ -111,7 +111,18 @@ func New(opts Options) (*Launcher, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(filepath.Join(opts.RuntimeDir, opts.longestSocket())) > peersock.PathMax {
+		return nil, peersock.ErrPathTooLong
+	}
 	return &Launcher{opts: opts, times: defaultTimes(), ready: make(chan struct{})}, nil
+}
+
+// longestSocket is the longest path below the runtime directory that a process listens on.
+func (o Options) longestSocket() string {
+	if o.Debug {
+		return filepath.Join("debug", "executor.sock")
+	}
+	return filepath.Join("agent", "host.sock")
 }
 
 func (o Options) complete() (Options, error) {
@@ -234,12 +245,13 @@ func closeInherited() error {
 	return nil
 }
 
-// prepare makes the directories private and takes the runtime directory for ourselves.
+// prepare makes the directories and takes the runtime directory for ourselves.
 func (l *Launcher) prepare() (*os.File, error) {
-	for _, dir := range []string{l.opts.StateDir, l.opts.RuntimeDir} {
-		if err := makePrivate(dir); err != nil {
-			return nil, err
-		}
+	if err := makePrivate(l.opts.StateDir, changeable); err != nil {
+		return nil, err
+	}
+	if err := makePrivate(l.opts.RuntimeDir, enterable); err != nil {
+		return nil, err
 	}
 	f, err := os.OpenFile(filepath.Join(l.opts.RuntimeDir, "launcher.lock"),
 		os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
@@ -252,19 +264,42 @@ func (l *Launcher) prepare() (*os.File, error) {
 	return f, nil
 }
 
-func makePrivate(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+// agentMode is the mode that a run with agents of other accounts leaves on the runtime
+// directory (peersock.ListenShared).
+const agentMode = 0o711
+
+// changeable reports whether others can put something into a directory of this mode.
+func changeable(m os.FileMode) bool { return m.Perm()&0o022 != 0 || m&os.ModeSticky != 0 }
+
+// enterable reports whether a directory of this mode is more open than we ever leave one.
+func enterable(m os.FileMode) bool {
+	return changeable(m) || m.Perm()&0o077 != 0 && m.Perm() != agentMode
+}
+
+// makePrivate makes a directory that only we can enter. One that exists is taken as it is
+// or refused, never changed: it may be a directory that others live in.
+func makePrivate(dir string, open func(os.FileMode) bool) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return fmt.Errorf("making a directory: %w", err)
+	}
+	switch err := os.Mkdir(dir, 0o700); {
+	case err == nil:
+		// The umask may have taken our own rights away.
+		if err := os.Chmod(dir, 0o700); err != nil {
+			return fmt.Errorf("making a directory: %w", err)
+		}
+		return nil
+	case !errors.Is(err, os.ErrExist):
 		return fmt.Errorf("making a directory: %w", err)
 	}
 	st, err := os.Lstat(dir)
-	if err != nil {
-		return fmt.Errorf("making a directory: %w", err)
-	}
-	if !st.IsDir() || !ours(st) {
+	switch {
+	case err != nil:
+		return fmt.Errorf("looking at a directory: %w", err)
+	case !st.IsDir() || !ours(st):
 		return fmt.Errorf("%s is not a directory of this user; name another one", dir)
-	}
-	if err := os.Chmod(dir, 0o700); err != nil {
-		return fmt.Errorf("closing a directory to others: %w", err)
+	case open(st.Mode()):
+		return fmt.Errorf("%s can be entered by others; name an empty directory of its own for fairlead", dir)
 	}
 	return nil
 }

@@ -157,8 +157,8 @@ func loadRules(path string, log *slog.Logger) *rules.Rules {
 	if !errors.As(err, &fault) {
 		fault.Fault = rules.FaultUnreadable
 	}
-	// The count is the line of the bundle, where the fault is in one.
-	log.Error("the policy bundle cannot be used: only listing the desk is allowed",
+	// Zero is no line: the fault is one of the file.
+	log.Error("the policy bundle has a fault, only listing the desk is allowed; count is its line",
 		telemetry.Kind(string(fault.Fault)), telemetry.Count(fault.Line))
 	return rules.Builtin(v)
 }

@@ -266,7 +266,7 @@ func TestBrokenBundleIsLoggedByFaultAndLineOnly(t *testing.T) {
 		t.Error("a broken bundle is in force")
 	}
 	if log := b.logged.String(); strings.Contains(log, "CANARY") || !strings.Contains(log, `"count":3`) ||
-		!strings.Contains(log, string(rules.FaultSyntax)) {
+		!strings.Contains(log, "count is its line") || !strings.Contains(log, string(rules.FaultSyntax)) {
 		t.Errorf("logged %s", log)
 	}
 }

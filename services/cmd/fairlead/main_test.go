@@ -24,6 +24,8 @@ func TestPlatformIsChosenFromWhatIsThere(t *testing.T) {
 		{name: "macOS with XQuartz", goos: "darwin", display: ":0", beside: "fairlead-executor-linux", want: "virtual"},
 		{name: "another system", goos: "freebsd", display: ":0", want: "virtual"},
 		{name: "asked for", goos: "linux", display: ":0", asked: "virtual", want: "virtual"},
+		{name: "X11 asked for", goos: "linux", display: ":0", asked: "x11", want: "x11"},
+		{name: "X11 asked for without a display", goos: "linux", asked: "x11", wrong: true},
 		{name: "unknown", asked: "wayland", wrong: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -139,6 +141,7 @@ func TestStatusSaysWhatWorksAndWhatNot(t *testing.T) {
 }
 
 func TestExitCodesAndSentences(t *testing.T) {
+	t.Setenv("DISPLAY", "")
 	dir := t.TempDir()
 	for _, c := range []struct {
 		name string
@@ -152,6 +155,7 @@ func TestExitCodesAndSentences(t *testing.T) {
 		{"a flag that is none", []string{"up", "--fast"}, exitUsage, "try --help"},
 		{"a platform that is none", []string{"up", "--platform", "wayland"}, exitUsage, "use auto, x11, virtual or macos"},
 		{"no bundle", []string{"up", "--bundle", dir + "/none"}, exitUsage, "cannot be found"},
+		{"no display", []string{"up", "--platform", "x11"}, 1, "DISPLAY is not set; try --private-desktop or"},
 		{"two desktops", []string{"up", "--private-desktop", "--platform", "virtual"}, exitUsage, "leave --platform"},
 		{"stop without a session", []string{"stop"}, exitUsage, "exactly one session"},
 		{"nothing runs", []string{"status", "--runtime-dir", dir}, 1, "start fairlead with: fairlead up"},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -24,11 +25,20 @@ func ourSurroundings() surroundings {
 	return surroundings{goos: runtime.GOOS, display: os.Getenv("DISPLAY"), has: beside}
 }
 
+// errNoDisplay means that an executor for X11 would have nothing to connect to.
+var errNoDisplay = errors.New(
+	"there is no X display here: DISPLAY is not set; try --private-desktop or --platform virtual")
+
 // choose returns the platform to drive and why.
 func (s surroundings) choose(asked string) (platform, why string, err error) {
 	switch asked {
 	case platformAuto:
-	case launcher.PlatformX11, launcher.PlatformVirtual, launcher.PlatformMacOS:
+	case launcher.PlatformX11:
+		if s.display == "" {
+			return "", "", errNoDisplay
+		}
+		return asked, "you asked for it", nil
+	case launcher.PlatformVirtual, launcher.PlatformMacOS:
 		return asked, "you asked for it", nil
 	default:
 		return "", "", &usageError{fmt.Sprintf("there is no platform %q; use auto, x11, virtual or macos", asked)}

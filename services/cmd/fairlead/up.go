@@ -98,7 +98,14 @@ func (o upOptions) up(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	return serve(ctx, l, func() { o.announce(cmd.OutOrStdout(), l, platform, why) })
+	return serve(ctx, l, func(ctx context.Context) error {
+		rules, err := o.rulesInForce(ctx, l)
+		if err != nil {
+			return err
+		}
+		o.announce(cmd.OutOrStdout(), l, platform+" ("+why+")", rules)
+		return nil
+	})
 }
 
 // errDesktopEnded means that there is nothing left to drive.
@@ -117,15 +124,27 @@ func endWith(d *launcher.Desktop, end context.CancelCauseFunc) (stop func()) {
 	return func() { close(over) }
 }
 
-// serve runs a launcher to its end and tells when it is ready.
-func serve(ctx context.Context, l *launcher.Launcher, ready func()) error {
+// runner is a launcher.
+type runner interface {
+	Run(ctx context.Context) error
+	Ready() <-chan struct{}
+}
+
+// serve runs a launcher to its end. When it is ready, ready decides whether it may go on;
+// after an error everything is stopped.
+func serve(ctx context.Context, l runner, ready func(ctx context.Context) error) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	result := make(chan error, 1)
 	go func() { result <- l.Run(ctx) }()
 	select {
 	case err := <-result:
 		return err
 	case <-l.Ready():
-		ready()
+		if err := ready(ctx); err != nil {
+			stop()
+			return errors.Join(err, <-result)
+		}
 	}
 	err := <-result
 	if cause := context.Cause(ctx); errors.Is(cause, errDesktopEnded) {
@@ -144,7 +163,7 @@ func (o upOptions) choose() (platform, why string, err error) {
 	return launcher.PlatformX11, "on a private desktop, apart from yours", nil
 }
 
-// checkBundle tells a mistyped name now; policy itself falls back to listing only.
+// checkBundle tells a mistyped name before anything is started.
 func (o upOptions) checkBundle() error {
 	if o.bundle == "" {
 		return nil
@@ -156,14 +175,14 @@ func (o upOptions) checkBundle() error {
 }
 
 // announce prints what runs and how to use and stop it.
-func (o upOptions) announce(w io.Writer, l *launcher.Launcher, platform, why string) {
+func (o upOptions) announce(w io.Writer, l *launcher.Launcher, platform, rules string) {
 	stop := fmt.Sprintf("Ctrl-C, or kill %d; one agent: fairlead stop SESSION%s", os.Getpid(), o.suffix())
 	fmt.Fprintf(w, "fairlead is running.\n")
 	for _, line := range [][2]string{
-		{"desktop", platform + " (" + why + ")"},
+		{"desktop", platform},
 		{"agents", l.AgentSocket()},
 		{"you", l.UserSocket()},
-		{"rules", o.rulesInForce(l)},
+		{"rules", rules},
 		{"log", l.LogFile()},
 		{"status", "fairlead status" + o.suffix()},
 		{"stop", stop},
@@ -180,25 +199,38 @@ func (o upOptions) suffix() string {
 	return " --runtime-dir " + o.runtimeDir
 }
 
-// rulesInForce asks what is in force rather than repeat what was wished for.
-func (o upOptions) rulesInForce(l *launcher.Launcher) string {
-	const listing = "agents may list the desk and nothing else"
+// rulesInForce asks what is in force rather than repeat what was wished for. Policy falls
+// back to listing only; whoever named a bundle did not ask for that.
+func (o upOptions) rulesInForce(ctx context.Context, l *launcher.Launcher) (string, error) {
 	if o.bundle == "" {
-		return "built in: " + listing + "; allow more with --bundle FILE"
+		return "built in: agents may list the desk and nothing else; allow more with --bundle FILE", nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), callMax)
+	ctx, cancel := context.WithTimeout(ctx, callMax)
 	defer cancel()
 	s, err := getStatus(ctx, filepath.Dir(filepath.Dir(l.UserSocket())))
 	if err != nil {
-		return o.bundle
+		return "", fmt.Errorf("asking which rules are in force, so everything was stopped: %w", err)
 	}
 	if !inForce(o.bundle, s) {
-		return o.bundle + " cannot be used (the log says why): " + listing
+		return "", &bundleError{bundle: o.bundle, log: l.LogFile()}
 	}
-	return o.bundle + " (" + short(s.GetBundleSha256()) + ")"
+	return o.bundle + " (" + short(s.GetBundleSha256()) + ")", nil
 }
 
+// bundleError means that policy did not take the rules.
+type bundleError struct{ bundle, log string }
+
+// Error is a sentence that ends with what to do.
+func (e *bundleError) Error() string {
+	return fmt.Sprintf("the rules in %s cannot be used, so everything was stopped; see %s for the fault", e.bundle, e.log)
+}
+
+// inForce reports whether the digest in force is the one of the bundle.
 func inForce(bundle string, s *hostv1.GetStatusResponse) bool {
+	// A pipe would hold us up, and policy takes none.
+	if st, err := os.Stat(bundle); err != nil || !st.Mode().IsRegular() {
+		return false
+	}
 	b, err := os.ReadFile(bundle)
 	if err != nil {
 		return false

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pathMax is the shorter of the platforms' limits on socket paths, less the final zero.
-const pathMax = 103
+// PathMax is the shorter of the platforms' limits on socket paths, less the final zero.
+const PathMax = 103
 
 // Why a socket cannot be listened on.
 var (
@@ -61,7 +61,7 @@ var (
 )
 
 func listen(path string, m modes) (net.Listener, error) {
-	if len(path) > pathMax {
+	if len(path) > PathMax {
 		return nil, ErrPathTooLong
 	}
 	if err := makeDirectory(filepath.Dir(path), m.dir); err != nil {

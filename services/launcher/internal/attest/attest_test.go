@@ -18,6 +18,7 @@ const program = "fairlead-executor-virtual"
 func build(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
+	mode(t, dir, ".", 0o755) // whatever the umask is
 	put(t, dir, program, read(t, "/bin/true"))
 	if err := Write(dir, "1.0"); err != nil {
 		t.Fatal(err)
@@ -272,5 +273,49 @@ func TestManifestListsOnlyProgramsOfOurs(t *testing.T) {
 	}
 	if err := Write(t.TempDir(), "2"); err == nil {
 		t.Error("an empty directory has a manifest")
+	}
+}
+
+func TestADirectoryThatOthersCanChangeIsNotTrusted(t *testing.T) {
+	good := Wanted{Name: program, Role: "executor", Version: "1.0"}
+	for _, m := range []os.FileMode{0o775, 0o757, 0o777 | os.ModeSticky} {
+		t.Run(m.String(), func(t *testing.T) {
+			dir := build(t)
+			found, err := Read(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			mode(t, dir, ".", m)
+			_, later := found.Open(dir, good)
+			for _, err := range []error{attempt(dir, good), later} {
+				var e *Error
+				if !errors.As(err, &e) || e.Problem != ProblemWritable || e.Name != "the directory "+dir {
+					t.Errorf("got %v", err)
+				}
+			}
+		})
+	}
+}
+
+func TestNothingOfAnotherUserIsTrusted(t *testing.T) {
+	if os.Geteuid() != 0 {
+		if os.Getenv("CI") != "" {
+			t.Fatal("only root can give a file away, and CI has to see this test run")
+		}
+		t.Skip("only root can give a file away")
+	}
+	const stranger = 65534
+	for _, name := range []string{program, ManifestName, "."} {
+		t.Run(name, func(t *testing.T) {
+			dir := build(t)
+			if err := os.Chown(filepath.Join(dir, name), stranger, stranger); err != nil {
+				t.Fatal(err)
+			}
+			var e *Error
+			err := attempt(dir, Wanted{Name: program, Role: "executor", Version: "1.0"})
+			if !errors.As(err, &e) || e.Problem != ProblemOwner {
+				t.Errorf("got %v", err)
+			}
+		})
 	}
 }

@@ -49,6 +49,9 @@ func (m Manifest) Open(dir string, w Wanted) (_ *Image, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := examineDirectory(dir); err != nil {
+		return nil, err
+	}
 	path := filepath.Join(dir, w.Name)
 	src, err := open(path, programMax)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -57,6 +58,7 @@ const (
 	ProblemLink      Problem = "is a link"
 	ProblemIrregular Problem = "is not a regular file"
 	ProblemWritable  Problem = "can be changed by its group or by others"
+	ProblemOwner     Problem = "belongs to another user"
 	ProblemLarge     Problem = "is larger than allowed"
 	ProblemFormat    Problem = "is not a manifest this version understands"
 	ProblemUnlisted  Problem = "is not in the manifest"
@@ -152,6 +154,9 @@ func store(path string, m Manifest) error {
 
 // Read reads the manifest of a directory.
 func Read(dir string) (_ Manifest, err error) {
+	if err := examineDirectory(dir); err != nil {
+		return Manifest{}, err
+	}
 	f, err := open(filepath.Join(dir, ManifestName), manifestMax)
 	if err != nil {
 		return Manifest{}, err
@@ -194,7 +199,7 @@ func (m Manifest) find(w Wanted) (Program, error) {
 	return found[0], nil
 }
 
-// open opens a regular file that only its owner can change. Links are not followed, and
+// open opens a regular file that only root or we can change. Links are not followed, and
 // a pipe put in its place does not hold us up.
 func open(path string, sizeMax int64) (*os.File, error) {
 	name := filepath.Base(path)
@@ -220,10 +225,37 @@ func examine(f *os.File, sizeMax int64) Problem {
 		return ProblemUnread
 	case !st.Mode().IsRegular():
 		return ProblemIrregular
+	case !trusted(st):
+		return ProblemOwner
 	case st.Mode().Perm()&othersWrite != 0:
 		return ProblemWritable
 	case st.Size() > sizeMax:
 		return ProblemLarge
 	}
 	return ""
+}
+
+// examineDirectory checks that nobody but root and we can put other files into the
+// programs' directory. The sticky bit does not help: it keeps nobody from adding one.
+func examineDirectory(dir string) error {
+	name := "the directory " + dir
+	st, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return &Error{Name: name, Problem: ProblemMissing}
+	case err != nil:
+		return &Error{Name: name, Problem: ProblemUnread}
+	case !trusted(st):
+		return &Error{Name: name, Problem: ProblemOwner}
+	case st.Mode().Perm()&othersWrite != 0:
+		return &Error{Name: name, Problem: ProblemWritable}
+	}
+	return nil
+}
+
+// trusted reports whether a file belongs to root or to us. Its owner can change it
+// whatever its mode says.
+func trusted(st os.FileInfo) bool {
+	s, ok := st.Sys().(*syscall.Stat_t)
+	return ok && (s.Uid == 0 || s.Uid == uint32(os.Geteuid()))
 }

@@ -19,6 +19,7 @@ const (
 	FaultUnreadable Fault = "unreadable"
 	FaultLink       Fault = "a link"
 	FaultNotFile    Fault = "not a regular file"
+	FaultOwner      Fault = "owned by another user"
 	FaultWritable   Fault = "writable by group or others"
 	FaultTooLarge   Fault = "larger than 256 KiB"
 	FaultEmpty      Fault = "without a rule"
@@ -72,6 +73,8 @@ func read(path string) ([]byte, error) {
 		return nil, &Error{Fault: FaultUnreadable}
 	case !st.Mode().IsRegular():
 		return nil, &Error{Fault: FaultNotFile}
+	case !trusted(st):
+		return nil, &Error{Fault: FaultOwner}
 	case st.Mode().Perm()&0o022 != 0:
 		return nil, &Error{Fault: FaultWritable}
 	case st.Size() > BundleMax:
@@ -85,6 +88,13 @@ func read(path string) ([]byte, error) {
 		return nil, &Error{Fault: FaultTooLarge}
 	}
 	return b, nil
+}
+
+// trusted reports whether a file belongs to root or to us. Its owner can change it
+// whatever its mode says.
+func trusted(st os.FileInfo) bool {
+	s, ok := st.Sys().(*syscall.Stat_t)
+	return ok && (s.Uid == 0 || s.Uid == uint32(os.Geteuid()))
 }
 
 func openFault(path string, err error) Fault {

@@ -322,6 +322,26 @@ func TestLoadBelievesOnlyAFileNobodyElseCanChange(t *testing.T) {
 	}
 }
 
+func TestABundleOfAnotherUserIsNotBelieved(t *testing.T) {
+	if os.Geteuid() != 0 {
+		if os.Getenv("CI") != "" {
+			t.Fatal("only root can give a file away, and CI has to see this test run")
+		}
+		t.Skip("only root can give a file away")
+	}
+	path := filepath.Join(t.TempDir(), "bundle")
+	if err := os.WriteFile(path, []byte(permitAll), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(path, 65534, 65534); err != nil {
+		t.Fatal(err)
+	}
+	var got *Error
+	if _, err := Load(path, words); !errors.As(err, &got) || got.Fault != FaultOwner {
+		t.Errorf("Load = %v, want %q", err, FaultOwner)
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(permitAll))
 	f.Add([]byte(builtin))
