@@ -83,7 +83,7 @@ func (d *Desk) runningApps(ctx context.Context) map[string]bool {
 	if err != nil {
 		return out
 	}
-	defer dir.Close() //nolint:errcheck // opened for reading
+	defer dir.Close() // opened for reading
 	names, err := dir.Readdirnames(-1)
 	if err != nil {
 		return out

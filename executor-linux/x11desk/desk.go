@@ -44,7 +44,7 @@ type Desk struct {
 	hub   *hub
 	hints hints
 
-	lifetime context.Context //nolint:containedctx // of the pumps
+	lifetime context.Context // of the pumps
 	stop     context.CancelFunc
 	pumps    sync.WaitGroup
 

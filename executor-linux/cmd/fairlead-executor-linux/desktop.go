@@ -54,7 +54,7 @@ func haveFont(dirs ...string) bool {
 	for _, dir := range dirs {
 		err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 			if err != nil {
-				return nil //nolint:nilerr // what cannot be read holds no font for us
+				return nil // what cannot be read holds no font for us
 			}
 			switch filepath.Ext(path) {
 			case ".ttf", ".otf", ".ttc":

@@ -96,7 +96,7 @@ func (d *desk) paint(app *Conn, depth byte, pixel uint32) xproto.Window {
 		}
 	}
 	if visual == 0 {
-		d.t.Skipf("no visual of depth %d", depth)
+		d.t.Fatalf("no visual of depth %d", depth)
 	}
 	id, err := Call(d.t.Context(), app, func(x *xgb.Conn) (xproto.Window, error) {
 		id, err := xproto.NewWindowId(x)
