@@ -44,9 +44,8 @@ It is started by "fairlead up", not by hand.
 `
 
 func main() {
-	// Policy decides one question at a time, in microseconds. On one thread no question
-	// waits for another to wake up: the empty act of make bench went from 1.50 to 1.37
-	// times its yardstick.
+	// Policy decides one question at a time, in microseconds: waking a second thread for
+	// it costs more than the decision.
 	runtime.GOMAXPROCS(1)
 	os.Exit(run(os.Args[1:]))
 }
