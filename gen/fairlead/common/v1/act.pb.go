@@ -3101,7 +3101,10 @@ type BoundAct struct {
 	// Surface-local points, for point acts.
 	Points []*SurfacePoint `protobuf:"bytes,6,rep,name=points,proto3" json:"points,omitempty"`
 	// The resolution, for launch_app.
-	Resolution    *Resolution `protobuf:"bytes,7,opt,name=resolution,proto3" json:"resolution,omitempty"`
+	Resolution *Resolution `protobuf:"bytes,7,opt,name=resolution,proto3" json:"resolution,omitempty"`
+	// Whether the element is the keyboard target the session owns, not one the act names:
+	// it must still have the application's focus, and is not given it (C8.1).
+	Owned         bool `protobuf:"varint,8,opt,name=owned,proto3" json:"owned,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3183,6 +3186,13 @@ func (x *BoundAct) GetResolution() *Resolution {
 		return x.Resolution
 	}
 	return nil
+}
+
+func (x *BoundAct) GetOwned() bool {
+	if x != nil {
+		return x.Owned
+	}
+	return false
 }
 
 // Resolution is what an app id stands for right now; it is spent like a snapshot (C3.7).
@@ -3716,7 +3726,7 @@ const file_fairlead_common_v1_act_proto_rawDesc = "" +
 	"\fSurfacePoint\x12#\n" +
 	"\n" +
 	"surface_id\x18\x01 \x01(\x04B\x04\xc8\xf3\x18\x02R\tsurfaceId\x125\n" +
-	"\x05point\x18\x02 \x01(\v2\x19.fairlead.common.v1.PointB\x04\xc8\xf3\x18\x03R\x05point\"\xbb\x03\n" +
+	"\x05point\x18\x02 \x01(\v2\x19.fairlead.common.v1.PointB\x04\xc8\xf3\x18\x03R\x05point\"\xd7\x03\n" +
 	"\bBoundAct\x122\n" +
 	"\x04verb\x18\x01 \x01(\x0e2\x18.fairlead.common.v1.VerbB\x04\xc8\xf3\x18\x01R\x04verb\x12;\n" +
 	"\targuments\x18\x02 \x01(\v2\x17.fairlead.common.v1.ActB\x04\xc8\xf3\x18\x03R\targuments\x12@\n" +
@@ -3726,7 +3736,8 @@ const file_fairlead_common_v1_act_proto_rawDesc = "" +
 	"\x06points\x18\x06 \x03(\v2 .fairlead.common.v1.SurfacePointB\f\xbaH\x05\x92\x01\x02\x10@\xc8\xf3\x18\x03R\x06points\x12D\n" +
 	"\n" +
 	"resolution\x18\a \x01(\v2\x1e.fairlead.common.v1.ResolutionB\x04\xc8\xf3\x18\x01R\n" +
-	"resolution\"\xa3\x01\n" +
+	"resolution\x12\x1a\n" +
+	"\x05owned\x18\b \x01(\bB\x04\xc8\xf3\x18\x01R\x05owned\"\xa3\x01\n" +
 	"\n" +
 	"Resolution\x12#\n" +
 	"\x06app_id\x18\x01 \x01(\tB\f\xbaH\x05r\x03\x18\x80\x04\xc8\xf3\x18\x02R\x05appId\x12,\n" +
@@ -3761,7 +3772,7 @@ const file_fairlead_common_v1_act_proto_rawDesc = "" +
 	"\x0eBINDING_WINDOW\x10\x03\x12\x10\n" +
 	"\fBINDING_PAGE\x10\x04\x12\x14\n" +
 	"\x10BINDING_KEYBOARD\x10\x05\x12\x16\n" +
-	"\x12BINDING_RESOLUTION\x10\x06*\xb5\a\n" +
+	"\x12BINDING_RESOLUTION\x10\x06*\xb6\a\n" +
 	"\x04Verb\x12\x14\n" +
 	"\x10VERB_UNSPECIFIED\x10\x00\x12(\n" +
 	"\x12VERB_CLICK_ELEMENT\x10\x01\x1a\x10\x92\xf4\x18\f\b\x05\x10\x01\x1a\x04\x05\a\b\t \x01\x12!\n" +
@@ -3781,8 +3792,9 @@ const file_fairlead_common_v1_act_proto_rawDesc = "" +
 	"\x0eVERB_HOLD_KEYS\x10\f\x1a\f\x92\xf4\x18\b\b\x04\x10\x05\x1a\x02\a\b\x12\x1e\n" +
 	"\n" +
 	"VERB_PASTE\x10\r\x1a\x0e\x92\xf4\x18\n" +
-	"\b\x04\x10\x05\x1a\x02\x03\t \x01\x12#\n" +
-	"\x10VERB_CLICK_POINT\x10\x0e\x1a\r\x92\xf4\x18\t\b\x03\x10\x02\x1a\x03\a\b\t\x12\"\n" +
+	"\b\x04\x10\x05\x1a\x02\x03\t \x01\x12$\n" +
+	"\x10VERB_CLICK_POINT\x10\x0e\x1a\x0e\x92\xf4\x18\n" +
+	"\b\x03\x10\x02\x1a\x04\x05\a\b\t\x12\"\n" +
 	"\x10VERB_HOVER_POINT\x10\x0f\x1a\f\x92\xf4\x18\b\b\x03\x10\x02\x1a\x02\a\b\x12\x1b\n" +
 	"\tVERB_DRAG\x10\x10\x1a\f\x92\xf4\x18\b\b\x03\x10\x02\x1a\x02\x02\a\x12#\n" +
 	"\x11VERB_SCROLL_POINT\x10\x11\x1a\f\x92\xf4\x18\b\b\x03\x10\x02\x1a\x02\a\x02\x12!\n" +

@@ -9,6 +9,7 @@ package commonv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	descriptorpb "google.golang.org/protobuf/types/descriptorpb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -20,6 +21,67 @@ const (
 	// Verify that runtime/protoimpl is sufficiently up-to-date.
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
+
+// FenceCheck says which generations of its request's fence a call looks at (C1.2).
+type FenceCheck int32
+
+const (
+	// Not declared; no call may leave it so.
+	FenceCheck_FENCE_CHECK_UNSPECIFIED FenceCheck = 0
+	// An agent's call: host and session must be asserted, and every generation that is must be current.
+	FenceCheck_FENCE_CHECK_ASSERTED FenceCheck = 1
+	// Nothing must be asserted; a host generation that is must be current.
+	FenceCheck_FENCE_CHECK_HOST FenceCheck = 2
+	// A call between processes: every generation that applies is asserted and must be current.
+	FenceCheck_FENCE_CHECK_INTERNAL FenceCheck = 3
+	// It only takes authority away, reports or closes books: the fence is never looked at.
+	FenceCheck_FENCE_CHECK_IGNORED FenceCheck = 4
+)
+
+// Enum value maps for FenceCheck.
+var (
+	FenceCheck_name = map[int32]string{
+		0: "FENCE_CHECK_UNSPECIFIED",
+		1: "FENCE_CHECK_ASSERTED",
+		2: "FENCE_CHECK_HOST",
+		3: "FENCE_CHECK_INTERNAL",
+		4: "FENCE_CHECK_IGNORED",
+	}
+	FenceCheck_value = map[string]int32{
+		"FENCE_CHECK_UNSPECIFIED": 0,
+		"FENCE_CHECK_ASSERTED":    1,
+		"FENCE_CHECK_HOST":        2,
+		"FENCE_CHECK_INTERNAL":    3,
+		"FENCE_CHECK_IGNORED":     4,
+	}
+)
+
+func (x FenceCheck) Enum() *FenceCheck {
+	p := new(FenceCheck)
+	*p = x
+	return p
+}
+
+func (x FenceCheck) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (FenceCheck) Descriptor() protoreflect.EnumDescriptor {
+	return file_fairlead_common_v1_fence_proto_enumTypes[0].Descriptor()
+}
+
+func (FenceCheck) Type() protoreflect.EnumType {
+	return &file_fairlead_common_v1_fence_proto_enumTypes[0]
+}
+
+func (x FenceCheck) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use FenceCheck.Descriptor instead.
+func (FenceCheck) EnumDescriptor() ([]byte, []int) {
+	return file_fairlead_common_v1_fence_proto_rawDescGZIP(), []int{0}
+}
 
 // Fence names the generations a message was sent under (C1.1). It is the first
 // field of every request, response and streamed event. In a request zero asserts
@@ -97,16 +159,44 @@ func (x *Fence) GetSession() uint64 {
 	return 0
 }
 
+var file_fairlead_common_v1_fence_proto_extTypes = []protoimpl.ExtensionInfo{
+	{
+		ExtendedType:  (*descriptorpb.MethodOptions)(nil),
+		ExtensionType: (*FenceCheck)(nil),
+		Field:         51030,
+		Name:          "fairlead.common.v1.fence_check",
+		Tag:           "varint,51030,opt,name=fence_check,enum=fairlead.common.v1.FenceCheck",
+		Filename:      "fairlead/common/v1/fence.proto",
+	},
+}
+
+// Extension fields to descriptorpb.MethodOptions.
+var (
+	// Which generations the call looks at.
+	//
+	// optional fairlead.common.v1.FenceCheck fence_check = 51030;
+	E_FenceCheck = &file_fairlead_common_v1_fence_proto_extTypes[0]
+)
+
 var File_fairlead_common_v1_fence_proto protoreflect.FileDescriptor
 
 const file_fairlead_common_v1_fence_proto_rawDesc = "" +
 	"\n" +
-	"\x1efairlead/common/v1/fence.proto\x12\x12fairlead.common.v1\x1a$fairlead/common/v1/sensitivity.proto\"\x91\x01\n" +
+	"\x1efairlead/common/v1/fence.proto\x12\x12fairlead.common.v1\x1a$fairlead/common/v1/sensitivity.proto\x1a google/protobuf/descriptor.proto\"\x91\x01\n" +
 	"\x05Fence\x12\x1c\n" +
 	"\x04host\x18\x01 \x01(\x04B\b\xc8\xf3\x18\x01\xd0\xf3\x18\x01R\x04host\x12$\n" +
 	"\bexecutor\x18\x02 \x01(\x04B\b\xc8\xf3\x18\x01\xd0\xf3\x18\x01R\bexecutor\x12 \n" +
 	"\x06policy\x18\x03 \x01(\x04B\b\xc8\xf3\x18\x01\xd0\xf3\x18\x01R\x06policy\x12\"\n" +
-	"\asession\x18\x04 \x01(\x04B\b\xc8\xf3\x18\x01\xd0\xf3\x18\x01R\asessionB\xbc\x01\n" +
+	"\asession\x18\x04 \x01(\x04B\b\xc8\xf3\x18\x01\xd0\xf3\x18\x01R\asession*\x8c\x01\n" +
+	"\n" +
+	"FenceCheck\x12\x1b\n" +
+	"\x17FENCE_CHECK_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14FENCE_CHECK_ASSERTED\x10\x01\x12\x14\n" +
+	"\x10FENCE_CHECK_HOST\x10\x02\x12\x18\n" +
+	"\x14FENCE_CHECK_INTERNAL\x10\x03\x12\x17\n" +
+	"\x13FENCE_CHECK_IGNORED\x10\x04:a\n" +
+	"\vfence_check\x12\x1e.google.protobuf.MethodOptions\x18֎\x03 \x01(\x0e2\x1e.fairlead.common.v1.FenceCheckR\n" +
+	"fenceCheckB\xbc\x01\n" +
 	"\x16com.fairlead.common.v1B\n" +
 	"FenceProtoP\x01Z,fairlead.dev/gen/fairlead/common/v1;commonv1\xa2\x02\x03FCX\xaa\x02\x12Fairlead.Common.V1\xca\x02\x12Fairlead\\Common\\V1\xe2\x02\x1eFairlead\\Common\\V1\\GPBMetadata\xea\x02\x14Fairlead::Common::V1b\x06proto3"
 
@@ -122,15 +212,20 @@ func file_fairlead_common_v1_fence_proto_rawDescGZIP() []byte {
 	return file_fairlead_common_v1_fence_proto_rawDescData
 }
 
+var file_fairlead_common_v1_fence_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_fairlead_common_v1_fence_proto_msgTypes = make([]protoimpl.MessageInfo, 1)
 var file_fairlead_common_v1_fence_proto_goTypes = []any{
-	(*Fence)(nil), // 0: fairlead.common.v1.Fence
+	(FenceCheck)(0),                    // 0: fairlead.common.v1.FenceCheck
+	(*Fence)(nil),                      // 1: fairlead.common.v1.Fence
+	(*descriptorpb.MethodOptions)(nil), // 2: google.protobuf.MethodOptions
 }
 var file_fairlead_common_v1_fence_proto_depIdxs = []int32{
-	0, // [0:0] is the sub-list for method output_type
-	0, // [0:0] is the sub-list for method input_type
-	0, // [0:0] is the sub-list for extension type_name
-	0, // [0:0] is the sub-list for extension extendee
+	2, // 0: fairlead.common.v1.fence_check:extendee -> google.protobuf.MethodOptions
+	0, // 1: fairlead.common.v1.fence_check:type_name -> fairlead.common.v1.FenceCheck
+	2, // [2:2] is the sub-list for method output_type
+	2, // [2:2] is the sub-list for method input_type
+	1, // [1:2] is the sub-list for extension type_name
+	0, // [0:1] is the sub-list for extension extendee
 	0, // [0:0] is the sub-list for field type_name
 }
 
@@ -145,14 +240,16 @@ func file_fairlead_common_v1_fence_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_fairlead_common_v1_fence_proto_rawDesc), len(file_fairlead_common_v1_fence_proto_rawDesc)),
-			NumEnums:      0,
+			NumEnums:      1,
 			NumMessages:   1,
-			NumExtensions: 0,
+			NumExtensions: 1,
 			NumServices:   0,
 		},
 		GoTypes:           file_fairlead_common_v1_fence_proto_goTypes,
 		DependencyIndexes: file_fairlead_common_v1_fence_proto_depIdxs,
+		EnumInfos:         file_fairlead_common_v1_fence_proto_enumTypes,
 		MessageInfos:      file_fairlead_common_v1_fence_proto_msgTypes,
+		ExtensionInfos:    file_fairlead_common_v1_fence_proto_extTypes,
 	}.Build()
 	File_fairlead_common_v1_fence_proto = out.File
 	file_fairlead_common_v1_fence_proto_goTypes = nil

@@ -984,6 +984,8 @@ const (
 	Render_RENDER_ELEMENTS Render = 2
 	// Both.
 	Render_RENDER_BOTH Render = 3
+	// Only what changed since the quoted frame; for the observation an act returns (C2.4).
+	Render_RENDER_CHANGES Render = 4
 )
 
 // Enum value maps for Render.
@@ -993,12 +995,14 @@ var (
 		1: "RENDER_OUTLINE",
 		2: "RENDER_ELEMENTS",
 		3: "RENDER_BOTH",
+		4: "RENDER_CHANGES",
 	}
 	Render_value = map[string]int32{
 		"RENDER_UNSPECIFIED": 0,
 		"RENDER_OUTLINE":     1,
 		"RENDER_ELEMENTS":    2,
 		"RENDER_BOTH":        3,
+		"RENDER_CHANGES":     4,
 	}
 )
 
@@ -1795,6 +1799,144 @@ func (x *Truncation) GetMissing() uint32 {
 	return 0
 }
 
+// DifferencePiece is one run of kept elements, or one element that is new or changed.
+type DifferencePiece struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Index of the first kept element in the tree of the base frame.
+	From uint32 `protobuf:"varint,1,opt,name=from,proto3" json:"from,omitempty"`
+	// How many elements in a row are kept; 0 when element is set.
+	Count uint32 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	// The element that stands here now.
+	Element       *Element `protobuf:"bytes,3,opt,name=element,proto3" json:"element,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DifferencePiece) Reset() {
+	*x = DifferencePiece{}
+	mi := &file_fairlead_common_v1_observation_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DifferencePiece) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DifferencePiece) ProtoMessage() {}
+
+func (x *DifferencePiece) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_common_v1_observation_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DifferencePiece.ProtoReflect.Descriptor instead.
+func (*DifferencePiece) Descriptor() ([]byte, []int) {
+	return file_fairlead_common_v1_observation_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *DifferencePiece) GetFrom() uint32 {
+	if x != nil {
+		return x.From
+	}
+	return 0
+}
+
+func (x *DifferencePiece) GetCount() uint32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *DifferencePiece) GetElement() *Element {
+	if x != nil {
+		return x.Element
+	}
+	return nil
+}
+
+// Difference is a rendering of the tree against the frame an act quoted: its pieces in
+// order are the whole tree as it is now. It is never the only source of what is current (C2.4).
+type Difference struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The frame it is a difference against.
+	Base *FrameRef `protobuf:"bytes,1,opt,name=base,proto3" json:"base,omitempty"`
+	// Whether nothing changed; there are no pieces then.
+	Unchanged bool `protobuf:"varint,2,opt,name=unchanged,proto3" json:"unchanged,omitempty"`
+	// The tree as it is now.
+	Pieces []*DifferencePiece `protobuf:"bytes,3,rep,name=pieces,proto3" json:"pieces,omitempty"`
+	// Ids of elements that are gone.
+	Removed       []uint32 `protobuf:"varint,4,rep,packed,name=removed,proto3" json:"removed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Difference) Reset() {
+	*x = Difference{}
+	mi := &file_fairlead_common_v1_observation_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Difference) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Difference) ProtoMessage() {}
+
+func (x *Difference) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_common_v1_observation_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Difference.ProtoReflect.Descriptor instead.
+func (*Difference) Descriptor() ([]byte, []int) {
+	return file_fairlead_common_v1_observation_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *Difference) GetBase() *FrameRef {
+	if x != nil {
+		return x.Base
+	}
+	return nil
+}
+
+func (x *Difference) GetUnchanged() bool {
+	if x != nil {
+		return x.Unchanged
+	}
+	return false
+}
+
+func (x *Difference) GetPieces() []*DifferencePiece {
+	if x != nil {
+		return x.Pieces
+	}
+	return nil
+}
+
+func (x *Difference) GetRemoved() []uint32 {
+	if x != nil {
+		return x.Removed
+	}
+	return nil
+}
+
 // Observation is one registered look at one window: a frame (C2.1).
 type Observation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1837,14 +1979,16 @@ type Observation struct {
 	// How many elements the whole tree has.
 	ElementCount uint32 `protobuf:"varint,19,opt,name=element_count,json=elementCount,proto3" json:"element_count,omitempty"`
 	// Whether the window is minimised or hidden.
-	Hidden        bool `protobuf:"varint,20,opt,name=hidden,proto3" json:"hidden,omitempty"`
+	Hidden bool `protobuf:"varint,20,opt,name=hidden,proto3" json:"hidden,omitempty"`
+	// The tree against the quoted frame, when asked for after an act.
+	Difference    *Difference `protobuf:"bytes,21,opt,name=difference,proto3" json:"difference,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Observation) Reset() {
 	*x = Observation{}
-	mi := &file_fairlead_common_v1_observation_proto_msgTypes[9]
+	mi := &file_fairlead_common_v1_observation_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1856,7 +2000,7 @@ func (x *Observation) String() string {
 func (*Observation) ProtoMessage() {}
 
 func (x *Observation) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_common_v1_observation_proto_msgTypes[9]
+	mi := &file_fairlead_common_v1_observation_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1869,7 +2013,7 @@ func (x *Observation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Observation.ProtoReflect.Descriptor instead.
 func (*Observation) Descriptor() ([]byte, []int) {
-	return file_fairlead_common_v1_observation_proto_rawDescGZIP(), []int{9}
+	return file_fairlead_common_v1_observation_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Observation) GetFrame() *FrameRef {
@@ -2012,16 +2156,23 @@ func (x *Observation) GetHidden() bool {
 	return false
 }
 
+func (x *Observation) GetDifference() *Difference {
+	if x != nil {
+		return x.Difference
+	}
+	return nil
+}
+
 var File_fairlead_common_v1_observation_proto protoreflect.FileDescriptor
 
 const file_fairlead_common_v1_observation_proto_rawDesc = "" +
 	"\n" +
-	"$fairlead/common/v1/observation.proto\x12\x12fairlead.common.v1\x1a\x1bbuf/validate/validate.proto\x1a!fairlead/common/v1/identity.proto\x1a$fairlead/common/v1/sensitivity.proto\"h\n" +
-	"\x04Rect\x12\x12\n" +
-	"\x01x\x18\x01 \x01(\x01B\x04\xc8\xf3\x18\x03R\x01x\x12\x12\n" +
-	"\x01y\x18\x02 \x01(\x01B\x04\xc8\xf3\x18\x03R\x01y\x12\x1a\n" +
-	"\x05width\x18\x03 \x01(\x01B\x04\xc8\xf3\x18\x03R\x05width\x12\x1c\n" +
-	"\x06height\x18\x04 \x01(\x01B\x04\xc8\xf3\x18\x03R\x06height\"=\n" +
+	"$fairlead/common/v1/observation.proto\x12\x12fairlead.common.v1\x1a\x1bbuf/validate/validate.proto\x1a!fairlead/common/v1/identity.proto\x1a$fairlead/common/v1/sensitivity.proto\"\x84\x01\n" +
+	"\x04Rect\x12\x19\n" +
+	"\x01x\x18\x01 \x01(\x01B\v\xbaH\x04\x12\x02@\x01\xc8\xf3\x18\x03R\x01x\x12\x19\n" +
+	"\x01y\x18\x02 \x01(\x01B\v\xbaH\x04\x12\x02@\x01\xc8\xf3\x18\x03R\x01y\x12!\n" +
+	"\x05width\x18\x03 \x01(\x01B\v\xbaH\x04\x12\x02@\x01\xc8\xf3\x18\x03R\x05width\x12#\n" +
+	"\x06height\x18\x04 \x01(\x01B\v\xbaH\x04\x12\x02@\x01\xc8\xf3\x18\x03R\x06height\"=\n" +
 	"\x05Point\x12\x19\n" +
 	"\x01x\x18\x01 \x01(\x01B\v\xbaH\x04\x12\x02@\x01\xc8\xf3\x18\x03R\x01x\x12\x19\n" +
 	"\x01y\x18\x02 \x01(\x01B\v\xbaH\x04\x12\x02@\x01\xc8\xf3\x18\x03R\x01y\"\x99\x05\n" +
@@ -2084,7 +2235,17 @@ const file_fairlead_common_v1_observation_proto_rawDesc = "" +
 	"\n" +
 	"Truncation\x12<\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\".fairlead.common.v1.TruncationKindB\x04\xc8\xf3\x18\x01R\x04kind\x12\x1e\n" +
-	"\amissing\x18\x02 \x01(\rB\x04\xc8\xf3\x18\x01R\amissing\"\xa7\t\n" +
+	"\amissing\x18\x02 \x01(\rB\x04\xc8\xf3\x18\x01R\amissing\"\x84\x01\n" +
+	"\x0fDifferencePiece\x12\x18\n" +
+	"\x04from\x18\x01 \x01(\rB\x04\xc8\xf3\x18\x01R\x04from\x12\x1a\n" +
+	"\x05count\x18\x02 \x01(\rB\x04\xc8\xf3\x18\x01R\x05count\x12;\n" +
+	"\aelement\x18\x03 \x01(\v2\x1b.fairlead.common.v1.ElementB\x04\xc8\xf3\x18\x03R\aelement\"\xdd\x01\n" +
+	"\n" +
+	"Difference\x126\n" +
+	"\x04base\x18\x01 \x01(\v2\x1c.fairlead.common.v1.FrameRefB\x04\xc8\xf3\x18\x01R\x04base\x12\"\n" +
+	"\tunchanged\x18\x02 \x01(\bB\x04\xc8\xf3\x18\x01R\tunchanged\x12J\n" +
+	"\x06pieces\x18\x03 \x03(\v2#.fairlead.common.v1.DifferencePieceB\r\xbaH\x06\x92\x01\x03\x10\x90N\xc8\xf3\x18\x03R\x06pieces\x12'\n" +
+	"\aremoved\x18\x04 \x03(\rB\r\xbaH\x06\x92\x01\x03\x10\x88'\xc8\xf3\x18\x02R\aremoved\"\xed\t\n" +
 	"\vObservation\x128\n" +
 	"\x05frame\x18\x01 \x01(\v2\x1c.fairlead.common.v1.FrameRefB\x04\xc8\xf3\x18\x01R\x05frame\x12.\n" +
 	"\x10captured_unix_ms\x18\x02 \x01(\x04B\x04\xc8\xf3\x18\x01R\x0ecapturedUnixMs\x12@\n" +
@@ -2106,7 +2267,10 @@ const file_fairlead_common_v1_observation_proto_rawDesc = "" +
 	"\x0fpicture_absence\x18\x11 \x01(\x0e2\".fairlead.common.v1.PictureAbsenceB\x04\xc8\xf3\x18\x01R\x0epictureAbsence\x12A\n" +
 	"\tredaction\x18\x12 \x01(\x0e2\x1d.fairlead.common.v1.RedactionB\x04\xc8\xf3\x18\x01R\tredaction\x12)\n" +
 	"\relement_count\x18\x13 \x01(\rB\x04\xc8\xf3\x18\x01R\felementCount\x12\x1c\n" +
-	"\x06hidden\x18\x14 \x01(\bB\x04\xc8\xf3\x18\x01R\x06hidden*\xad\t\n" +
+	"\x06hidden\x18\x14 \x01(\bB\x04\xc8\xf3\x18\x01R\x06hidden\x12D\n" +
+	"\n" +
+	"difference\x18\x15 \x01(\v2\x1e.fairlead.common.v1.DifferenceB\x04\xc8\xf3\x18\x03R\n" +
+	"difference*\xad\t\n" +
 	"\x04Role\x12\x14\n" +
 	"\x10ROLE_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vROLE_WINDOW\x10\x01\x12\x0f\n" +
@@ -2263,12 +2427,13 @@ const file_fairlead_common_v1_observation_proto_rawDesc = "" +
 	"\x18TREE_QUALITY_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13TREE_QUALITY_USABLE\x10\x01\x12\x15\n" +
 	"\x11TREE_QUALITY_NONE\x10\x02\x12\x1a\n" +
-	"\x16TREE_QUALITY_NOT_READY\x10\x03*Z\n" +
+	"\x16TREE_QUALITY_NOT_READY\x10\x03*n\n" +
 	"\x06Render\x12\x16\n" +
 	"\x12RENDER_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eRENDER_OUTLINE\x10\x01\x12\x13\n" +
 	"\x0fRENDER_ELEMENTS\x10\x02\x12\x0f\n" +
-	"\vRENDER_BOTH\x10\x03B\xc2\x01\n" +
+	"\vRENDER_BOTH\x10\x03\x12\x12\n" +
+	"\x0eRENDER_CHANGES\x10\x04B\xc2\x01\n" +
 	"\x16com.fairlead.common.v1B\x10ObservationProtoP\x01Z,fairlead.dev/gen/fairlead/common/v1;commonv1\xa2\x02\x03FCX\xaa\x02\x12Fairlead.Common.V1\xca\x02\x12Fairlead\\Common\\V1\xe2\x02\x1eFairlead\\Common\\V1\\GPBMetadata\xea\x02\x14Fairlead::Common::V1b\x06proto3"
 
 var (
@@ -2284,32 +2449,34 @@ func file_fairlead_common_v1_observation_proto_rawDescGZIP() []byte {
 }
 
 var file_fairlead_common_v1_observation_proto_enumTypes = make([]protoimpl.EnumInfo, 11)
-var file_fairlead_common_v1_observation_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_fairlead_common_v1_observation_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_fairlead_common_v1_observation_proto_goTypes = []any{
-	(Role)(0),              // 0: fairlead.common.v1.Role
-	(ElementState)(0),      // 1: fairlead.common.v1.ElementState
-	(ElementAction)(0),     // 2: fairlead.common.v1.ElementAction
-	(SurfaceKind)(0),       // 3: fairlead.common.v1.SurfaceKind
-	(RelatedKind)(0),       // 4: fairlead.common.v1.RelatedKind
-	(PictureFormat)(0),     // 5: fairlead.common.v1.PictureFormat
-	(PictureAbsence)(0),    // 6: fairlead.common.v1.PictureAbsence
-	(Redaction)(0),         // 7: fairlead.common.v1.Redaction
-	(TruncationKind)(0),    // 8: fairlead.common.v1.TruncationKind
-	(TreeQuality)(0),       // 9: fairlead.common.v1.TreeQuality
-	(Render)(0),            // 10: fairlead.common.v1.Render
-	(*Rect)(nil),           // 11: fairlead.common.v1.Rect
-	(*Point)(nil),          // 12: fairlead.common.v1.Point
-	(*Element)(nil),        // 13: fairlead.common.v1.Element
-	(*Surface)(nil),        // 14: fairlead.common.v1.Surface
-	(*RelatedWindow)(nil),  // 15: fairlead.common.v1.RelatedWindow
-	(*Display)(nil),        // 16: fairlead.common.v1.Display
-	(*Transform)(nil),      // 17: fairlead.common.v1.Transform
-	(*Picture)(nil),        // 18: fairlead.common.v1.Picture
-	(*Truncation)(nil),     // 19: fairlead.common.v1.Truncation
-	(*Observation)(nil),    // 20: fairlead.common.v1.Observation
-	(*WindowIdentity)(nil), // 21: fairlead.common.v1.WindowIdentity
-	(*FrameRef)(nil),       // 22: fairlead.common.v1.FrameRef
-	(*PageIdentity)(nil),   // 23: fairlead.common.v1.PageIdentity
+	(Role)(0),               // 0: fairlead.common.v1.Role
+	(ElementState)(0),       // 1: fairlead.common.v1.ElementState
+	(ElementAction)(0),      // 2: fairlead.common.v1.ElementAction
+	(SurfaceKind)(0),        // 3: fairlead.common.v1.SurfaceKind
+	(RelatedKind)(0),        // 4: fairlead.common.v1.RelatedKind
+	(PictureFormat)(0),      // 5: fairlead.common.v1.PictureFormat
+	(PictureAbsence)(0),     // 6: fairlead.common.v1.PictureAbsence
+	(Redaction)(0),          // 7: fairlead.common.v1.Redaction
+	(TruncationKind)(0),     // 8: fairlead.common.v1.TruncationKind
+	(TreeQuality)(0),        // 9: fairlead.common.v1.TreeQuality
+	(Render)(0),             // 10: fairlead.common.v1.Render
+	(*Rect)(nil),            // 11: fairlead.common.v1.Rect
+	(*Point)(nil),           // 12: fairlead.common.v1.Point
+	(*Element)(nil),         // 13: fairlead.common.v1.Element
+	(*Surface)(nil),         // 14: fairlead.common.v1.Surface
+	(*RelatedWindow)(nil),   // 15: fairlead.common.v1.RelatedWindow
+	(*Display)(nil),         // 16: fairlead.common.v1.Display
+	(*Transform)(nil),       // 17: fairlead.common.v1.Transform
+	(*Picture)(nil),         // 18: fairlead.common.v1.Picture
+	(*Truncation)(nil),      // 19: fairlead.common.v1.Truncation
+	(*DifferencePiece)(nil), // 20: fairlead.common.v1.DifferencePiece
+	(*Difference)(nil),      // 21: fairlead.common.v1.Difference
+	(*Observation)(nil),     // 22: fairlead.common.v1.Observation
+	(*WindowIdentity)(nil),  // 23: fairlead.common.v1.WindowIdentity
+	(*FrameRef)(nil),        // 24: fairlead.common.v1.FrameRef
+	(*PageIdentity)(nil),    // 25: fairlead.common.v1.PageIdentity
 }
 var file_fairlead_common_v1_observation_proto_depIdxs = []int32{
 	0,  // 0: fairlead.common.v1.Element.role:type_name -> fairlead.common.v1.Role
@@ -2318,30 +2485,34 @@ var file_fairlead_common_v1_observation_proto_depIdxs = []int32{
 	11, // 3: fairlead.common.v1.Element.bounds:type_name -> fairlead.common.v1.Rect
 	3,  // 4: fairlead.common.v1.Surface.kind:type_name -> fairlead.common.v1.SurfaceKind
 	11, // 5: fairlead.common.v1.Surface.bounds:type_name -> fairlead.common.v1.Rect
-	21, // 6: fairlead.common.v1.RelatedWindow.window:type_name -> fairlead.common.v1.WindowIdentity
+	23, // 6: fairlead.common.v1.RelatedWindow.window:type_name -> fairlead.common.v1.WindowIdentity
 	4,  // 7: fairlead.common.v1.RelatedWindow.kind:type_name -> fairlead.common.v1.RelatedKind
 	11, // 8: fairlead.common.v1.Display.bounds:type_name -> fairlead.common.v1.Rect
 	5,  // 9: fairlead.common.v1.Picture.format:type_name -> fairlead.common.v1.PictureFormat
 	17, // 10: fairlead.common.v1.Picture.transform:type_name -> fairlead.common.v1.Transform
 	8,  // 11: fairlead.common.v1.Truncation.kind:type_name -> fairlead.common.v1.TruncationKind
-	22, // 12: fairlead.common.v1.Observation.frame:type_name -> fairlead.common.v1.FrameRef
-	21, // 13: fairlead.common.v1.Observation.window:type_name -> fairlead.common.v1.WindowIdentity
-	11, // 14: fairlead.common.v1.Observation.bounds:type_name -> fairlead.common.v1.Rect
-	14, // 15: fairlead.common.v1.Observation.surfaces:type_name -> fairlead.common.v1.Surface
-	15, // 16: fairlead.common.v1.Observation.related:type_name -> fairlead.common.v1.RelatedWindow
-	23, // 17: fairlead.common.v1.Observation.page:type_name -> fairlead.common.v1.PageIdentity
-	16, // 18: fairlead.common.v1.Observation.displays:type_name -> fairlead.common.v1.Display
-	13, // 19: fairlead.common.v1.Observation.elements:type_name -> fairlead.common.v1.Element
-	19, // 20: fairlead.common.v1.Observation.truncations:type_name -> fairlead.common.v1.Truncation
-	9,  // 21: fairlead.common.v1.Observation.tree_quality:type_name -> fairlead.common.v1.TreeQuality
-	18, // 22: fairlead.common.v1.Observation.picture:type_name -> fairlead.common.v1.Picture
-	6,  // 23: fairlead.common.v1.Observation.picture_absence:type_name -> fairlead.common.v1.PictureAbsence
-	7,  // 24: fairlead.common.v1.Observation.redaction:type_name -> fairlead.common.v1.Redaction
-	25, // [25:25] is the sub-list for method output_type
-	25, // [25:25] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	13, // 12: fairlead.common.v1.DifferencePiece.element:type_name -> fairlead.common.v1.Element
+	24, // 13: fairlead.common.v1.Difference.base:type_name -> fairlead.common.v1.FrameRef
+	20, // 14: fairlead.common.v1.Difference.pieces:type_name -> fairlead.common.v1.DifferencePiece
+	24, // 15: fairlead.common.v1.Observation.frame:type_name -> fairlead.common.v1.FrameRef
+	23, // 16: fairlead.common.v1.Observation.window:type_name -> fairlead.common.v1.WindowIdentity
+	11, // 17: fairlead.common.v1.Observation.bounds:type_name -> fairlead.common.v1.Rect
+	14, // 18: fairlead.common.v1.Observation.surfaces:type_name -> fairlead.common.v1.Surface
+	15, // 19: fairlead.common.v1.Observation.related:type_name -> fairlead.common.v1.RelatedWindow
+	25, // 20: fairlead.common.v1.Observation.page:type_name -> fairlead.common.v1.PageIdentity
+	16, // 21: fairlead.common.v1.Observation.displays:type_name -> fairlead.common.v1.Display
+	13, // 22: fairlead.common.v1.Observation.elements:type_name -> fairlead.common.v1.Element
+	19, // 23: fairlead.common.v1.Observation.truncations:type_name -> fairlead.common.v1.Truncation
+	9,  // 24: fairlead.common.v1.Observation.tree_quality:type_name -> fairlead.common.v1.TreeQuality
+	18, // 25: fairlead.common.v1.Observation.picture:type_name -> fairlead.common.v1.Picture
+	6,  // 26: fairlead.common.v1.Observation.picture_absence:type_name -> fairlead.common.v1.PictureAbsence
+	7,  // 27: fairlead.common.v1.Observation.redaction:type_name -> fairlead.common.v1.Redaction
+	21, // 28: fairlead.common.v1.Observation.difference:type_name -> fairlead.common.v1.Difference
+	29, // [29:29] is the sub-list for method output_type
+	29, // [29:29] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_fairlead_common_v1_observation_proto_init() }
@@ -2358,7 +2529,7 @@ func file_fairlead_common_v1_observation_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_fairlead_common_v1_observation_proto_rawDesc), len(file_fairlead_common_v1_observation_proto_rawDesc)),
 			NumEnums:      11,
-			NumMessages:   10,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

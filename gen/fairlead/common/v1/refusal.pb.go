@@ -603,6 +603,10 @@ const (
 	ExecutorCode_EXECUTOR_CODE_HALTED ExecutorCode = 43
 	// The platform is not available on this machine.
 	ExecutorCode_EXECUTOR_CODE_UNAVAILABLE ExecutorCode = 44
+	// The agent's seat was not free in time.
+	ExecutorCode_EXECUTOR_CODE_SEAT_TAKEN ExecutorCode = 45
+	// It cannot be done without moving the user's pointer, focus or stacking.
+	ExecutorCode_EXECUTOR_CODE_FOREGROUND_NEEDED ExecutorCode = 46
 )
 
 // Enum value maps for ExecutorCode.
@@ -653,6 +657,8 @@ var (
 		42: "EXECUTOR_CODE_SESSION_UNKNOWN",
 		43: "EXECUTOR_CODE_HALTED",
 		44: "EXECUTOR_CODE_UNAVAILABLE",
+		45: "EXECUTOR_CODE_SEAT_TAKEN",
+		46: "EXECUTOR_CODE_FOREGROUND_NEEDED",
 	}
 	ExecutorCode_value = map[string]int32{
 		"EXECUTOR_CODE_UNSPECIFIED":             0,
@@ -700,6 +706,8 @@ var (
 		"EXECUTOR_CODE_SESSION_UNKNOWN":         42,
 		"EXECUTOR_CODE_HALTED":                  43,
 		"EXECUTOR_CODE_UNAVAILABLE":             44,
+		"EXECUTOR_CODE_SEAT_TAKEN":              45,
+		"EXECUTOR_CODE_FOREGROUND_NEEDED":       46,
 	}
 )
 
@@ -978,7 +986,9 @@ type RefusalDetail struct {
 	// Which ability is missing.
 	Ability AbilityKind `protobuf:"varint,6,opt,name=ability,proto3,enum=fairlead.common.v1.AbilityKind" json:"ability,omitempty"`
 	// Windows the ambiguous app has; the caller picks one and observes it.
-	Windows       []*WindowIdentity `protobuf:"bytes,7,rep,name=windows,proto3" json:"windows,omitempty"`
+	Windows []*WindowIdentity `protobuf:"bytes,7,rep,name=windows,proto3" json:"windows,omitempty"`
+	// Which step of a sequence it is about, from 1.
+	Step          uint32 `protobuf:"varint,8,opt,name=step,proto3" json:"step,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1060,6 +1070,13 @@ func (x *RefusalDetail) GetWindows() []*WindowIdentity {
 		return x.Windows
 	}
 	return nil
+}
+
+func (x *RefusalDetail) GetStep() uint32 {
+	if x != nil {
+		return x.Step
+	}
+	return 0
 }
 
 // Refusal is a no that was understood, with what to do next.
@@ -1194,7 +1211,7 @@ const file_fairlead_common_v1_refusal_proto_rawDesc = "" +
 	"\tnext_move\x18\x02 \x01(\x0e2\x1c.fairlead.common.v1.NextMoveB\x04\xc8\xf3\x18\x01R\bnextMove\x12?\n" +
 	"\tclaim_end\x18\x03 \x01(\x0e2\x1c.fairlead.common.v1.ClaimEndB\x04\xc8\xf3\x18\x01R\bclaimEnd\x124\n" +
 	"\x13frame_still_current\x18\x04 \x01(\bB\x04\xc8\xf3\x18\x01R\x11frameStillCurrent\x12<\n" +
-	"\x05event\x18\x05 \x01(\x0e2 .fairlead.common.v1.SessionEventB\x04\xc8\xf3\x18\x01R\x05event\"\xde\x03\n" +
+	"\x05event\x18\x05 \x01(\x0e2 .fairlead.common.v1.SessionEventB\x04\xc8\xf3\x18\x01R\x05event\"\xf8\x03\n" +
 	"\rRefusalDetail\x12K\n" +
 	"\achanged\x18\x01 \x03(\x0e2#.fairlead.common.v1.ElementPropertyB\f\xbaH\x05\x92\x01\x02\x10\x10\xc8\xf3\x18\x01R\achanged\x12E\n" +
 	"\vlease_class\x18\x02 \x01(\x0e2\x1e.fairlead.common.v1.LeaseClassB\x04\xc8\xf3\x18\x01R\n" +
@@ -1205,7 +1222,8 @@ const file_fairlead_common_v1_refusal_proto_rawDesc = "" +
 	"candidates\x125\n" +
 	"\x05stage\x18\x05 \x01(\x0e2\x19.fairlead.common.v1.StageB\x04\xc8\xf3\x18\x01R\x05stage\x12?\n" +
 	"\aability\x18\x06 \x01(\x0e2\x1f.fairlead.common.v1.AbilityKindB\x04\xc8\xf3\x18\x01R\aability\x12J\n" +
-	"\awindows\x18\a \x03(\v2\".fairlead.common.v1.WindowIdentityB\f\xbaH\x05\x92\x01\x02\x10 \xc8\xf3\x18\x01R\awindows\"\xeb\x02\n" +
+	"\awindows\x18\a \x03(\v2\".fairlead.common.v1.WindowIdentityB\f\xbaH\x05\x92\x01\x02\x10 \xc8\xf3\x18\x01R\awindows\x12\x18\n" +
+	"\x04step\x18\b \x01(\rB\x04\xc8\xf3\x18\x01R\x04step\"\xeb\x02\n" +
 	"\aRefusal\x12=\n" +
 	"\x04code\x18\x01 \x01(\x0e2\x1f.fairlead.common.v1.RefusalCodeB\b\xc8\xf3\x18\x01\xd0\xf3\x18\x01R\x04code\x12?\n" +
 	"\tnext_move\x18\x02 \x01(\x0e2\x1c.fairlead.common.v1.NextMoveB\x04\xc8\xf3\x18\x01R\bnextMove\x124\n" +
@@ -1359,7 +1377,7 @@ const file_fairlead_common_v1_refusal_proto_rawDesc = "" +
 	" REFUSAL_CODE_SERVICE_UNAVAILABLE\x105\x1ac\xe2\xf4\x18_\n" +
 	"WPart of fairlead is restarting and nothing was sent. Wait a moment, then observe again.\x10\v\x18\x04(\x04\x12\x82\x01\n" +
 	"\x1dREFUSAL_CODE_SERVICE_MISMATCH\x106\x1a_\xe2\xf4\x18[\n" +
-	"SParts of fairlead do not understand each other. Report this; do not repeat the act.\x10\f\x18\x02(\x04*\xb6\x0e\n" +
+	"SParts of fairlead do not understand each other. Report this; do not repeat the act.\x10\f\x18\x02(\x04*\x85\x0f\n" +
 	"\fExecutorCode\x12\x1d\n" +
 	"\x19EXECUTOR_CODE_UNSPECIFIED\x10\x00\x12(\n" +
 	"\x1eEXECUTOR_CODE_SNAPSHOT_UNKNOWN\x10\x01\x1a\x04\xe8\xf4\x18\x02\x12(\n" +
@@ -1407,7 +1425,9 @@ const file_fairlead_common_v1_refusal_proto_rawDesc = "" +
 	"\x1dEXECUTOR_CODE_OUTCOME_UNKNOWN\x10)\x1a\x04\xe8\xf4\x182\x12'\n" +
 	"\x1dEXECUTOR_CODE_SESSION_UNKNOWN\x10*\x1a\x04\xe8\xf4\x185\x12\x1e\n" +
 	"\x14EXECUTOR_CODE_HALTED\x10+\x1a\x04\xe8\xf4\x185\x12#\n" +
-	"\x19EXECUTOR_CODE_UNAVAILABLE\x10,\x1a\x04\xe8\xf4\x185*\xdd\x02\n" +
+	"\x19EXECUTOR_CODE_UNAVAILABLE\x10,\x1a\x04\xe8\xf4\x185\x12\"\n" +
+	"\x18EXECUTOR_CODE_SEAT_TAKEN\x10-\x1a\x04\xe8\xf4\x18.\x12)\n" +
+	"\x1fEXECUTOR_CODE_FOREGROUND_NEEDED\x10.\x1a\x04\xe8\xf4\x18-*\xdd\x02\n" +
 	"\x0fElementProperty\x12 \n" +
 	"\x1cELEMENT_PROPERTY_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15ELEMENT_PROPERTY_ROLE\x10\x01\x12\x19\n" +

@@ -337,10 +337,10 @@ const file_fairlead_executor_v1_debug_service_proto_rawDesc = "" +
 	"\x11ReadRolesResponse\x125\n" +
 	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12J\n" +
 	"\belements\x18\x02 \x03(\v2\x1f.fairlead.executor.v1.RoleFactsB\r\xbaH\x06\x92\x01\x03\x10\x88'\xc8\xf3\x18\x01R\belements\x12N\n" +
-	"\vtruncations\x18\x03 \x03(\v2\x1e.fairlead.common.v1.TruncationB\f\xbaH\x05\x92\x01\x02\x10\b\xc8\xf3\x18\x01R\vtruncations2\xeb\x01\n" +
-	"\fDebugService\x12}\n" +
-	"\x14ListWindowIdentities\x121.fairlead.executor.v1.ListWindowIdentitiesRequest\x1a2.fairlead.executor.v1.ListWindowIdentitiesResponse\x12\\\n" +
-	"\tReadRoles\x12&.fairlead.executor.v1.ReadRolesRequest\x1a'.fairlead.executor.v1.ReadRolesResponseB\xd1\x01\n" +
+	"\vtruncations\x18\x03 \x03(\v2\x1e.fairlead.common.v1.TruncationB\f\xbaH\x05\x92\x01\x02\x10\b\xc8\xf3\x18\x01R\vtruncations2\xf8\x01\n" +
+	"\fDebugService\x12\x83\x01\n" +
+	"\x14ListWindowIdentities\x121.fairlead.executor.v1.ListWindowIdentitiesRequest\x1a2.fairlead.executor.v1.ListWindowIdentitiesResponse\"\x04\xb0\xf5\x18\x04\x12b\n" +
+	"\tReadRoles\x12&.fairlead.executor.v1.ReadRolesRequest\x1a'.fairlead.executor.v1.ReadRolesResponse\"\x04\xb0\xf5\x18\x04B\xd1\x01\n" +
 	"\x18com.fairlead.executor.v1B\x11DebugServiceProtoP\x01Z0fairlead.dev/gen/fairlead/executor/v1;executorv1\xa2\x02\x03FEX\xaa\x02\x14Fairlead.Executor.V1\xca\x02\x14Fairlead\\Executor\\V1\xe2\x02 Fairlead\\Executor\\V1\\GPBMetadata\xea\x02\x16Fairlead::Executor::V1b\x06proto3"
 
 var (

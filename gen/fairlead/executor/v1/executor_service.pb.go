@@ -25,6 +25,71 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// DeskEventKind is what happened on the desk. Only what can be attributed is told (C2.7).
+type DeskEventKind int32
+
+const (
+	// Not an event.
+	DeskEventKind_DESK_EVENT_KIND_UNSPECIFIED DeskEventKind = 0
+	// Hardware input by the user into the window; without a window it may be any.
+	DeskEventKind_DESK_EVENT_KIND_PHYSICAL_INPUT DeskEventKind = 1
+	// The screen was locked.
+	DeskEventKind_DESK_EVENT_KIND_LOCKED DeskEventKind = 2
+	// The screen was unlocked.
+	DeskEventKind_DESK_EVENT_KIND_UNLOCKED DeskEventKind = 3
+	// The window is gone or another one; without a window it may be any.
+	DeskEventKind_DESK_EVENT_KIND_WINDOW_ENDED DeskEventKind = 4
+	// The content of a window changed: look again, nothing more (C5.6).
+	DeskEventKind_DESK_EVENT_KIND_CONTENT_CHANGED DeskEventKind = 5
+)
+
+// Enum value maps for DeskEventKind.
+var (
+	DeskEventKind_name = map[int32]string{
+		0: "DESK_EVENT_KIND_UNSPECIFIED",
+		1: "DESK_EVENT_KIND_PHYSICAL_INPUT",
+		2: "DESK_EVENT_KIND_LOCKED",
+		3: "DESK_EVENT_KIND_UNLOCKED",
+		4: "DESK_EVENT_KIND_WINDOW_ENDED",
+		5: "DESK_EVENT_KIND_CONTENT_CHANGED",
+	}
+	DeskEventKind_value = map[string]int32{
+		"DESK_EVENT_KIND_UNSPECIFIED":     0,
+		"DESK_EVENT_KIND_PHYSICAL_INPUT":  1,
+		"DESK_EVENT_KIND_LOCKED":          2,
+		"DESK_EVENT_KIND_UNLOCKED":        3,
+		"DESK_EVENT_KIND_WINDOW_ENDED":    4,
+		"DESK_EVENT_KIND_CONTENT_CHANGED": 5,
+	}
+)
+
+func (x DeskEventKind) Enum() *DeskEventKind {
+	p := new(DeskEventKind)
+	*p = x
+	return p
+}
+
+func (x DeskEventKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (DeskEventKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_fairlead_executor_v1_executor_service_proto_enumTypes[0].Descriptor()
+}
+
+func (DeskEventKind) Type() protoreflect.EnumType {
+	return &file_fairlead_executor_v1_executor_service_proto_enumTypes[0]
+}
+
+func (x DeskEventKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use DeskEventKind.Descriptor instead.
+func (DeskEventKind) EnumDescriptor() ([]byte, []int) {
+	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{0}
+}
+
 // AttachRequest assigns the generation.
 type AttachRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -82,6 +147,7 @@ type AttachResponse struct {
 	//
 	//	*AttachResponse_Handshake
 	//	*AttachResponse_Abilities
+	//	*AttachResponse_Desk
 	Event         isAttachResponse_Event `protobuf_oneof:"event"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -149,6 +215,15 @@ func (x *AttachResponse) GetAbilities() *AbilitiesChanged {
 	return nil
 }
 
+func (x *AttachResponse) GetDesk() *DeskEvent {
+	if x != nil {
+		if x, ok := x.Event.(*AttachResponse_Desk); ok {
+			return x.Desk
+		}
+	}
+	return nil
+}
+
 type isAttachResponse_Event interface {
 	isAttachResponse_Event()
 }
@@ -163,9 +238,71 @@ type AttachResponse_Abilities struct {
 	Abilities *AbilitiesChanged `protobuf:"bytes,3,opt,name=abilities,proto3,oneof"`
 }
 
+type AttachResponse_Desk struct {
+	// Something happened on the desk.
+	Desk *DeskEvent `protobuf:"bytes,4,opt,name=desk,proto3,oneof"`
+}
+
 func (*AttachResponse_Handshake) isAttachResponse_Event() {}
 
 func (*AttachResponse_Abilities) isAttachResponse_Event() {}
+
+func (*AttachResponse_Desk) isAttachResponse_Event() {}
+
+// DeskEvent is one thing that happened on the desk.
+type DeskEvent struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What happened.
+	Kind DeskEventKind `protobuf:"varint,1,opt,name=kind,proto3,enum=fairlead.executor.v1.DeskEventKind" json:"kind,omitempty"`
+	// To which window, where that is known.
+	Window        *v1.WindowIdentity `protobuf:"bytes,2,opt,name=window,proto3" json:"window,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeskEvent) Reset() {
+	*x = DeskEvent{}
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeskEvent) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeskEvent) ProtoMessage() {}
+
+func (x *DeskEvent) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeskEvent.ProtoReflect.Descriptor instead.
+func (*DeskEvent) Descriptor() ([]byte, []int) {
+	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *DeskEvent) GetKind() DeskEventKind {
+	if x != nil {
+		return x.Kind
+	}
+	return DeskEventKind_DESK_EVENT_KIND_UNSPECIFIED
+}
+
+func (x *DeskEvent) GetWindow() *v1.WindowIdentity {
+	if x != nil {
+		return x.Window
+	}
+	return nil
+}
 
 // Handshake says which executor answers.
 type Handshake struct {
@@ -177,14 +314,16 @@ type Handshake struct {
 	// Platform it drives.
 	Platform string `protobuf:"bytes,3,opt,name=platform,proto3" json:"platform,omitempty"`
 	// What it can do now.
-	Abilities     []*v1.Ability `protobuf:"bytes,4,rep,name=abilities,proto3" json:"abilities,omitempty"`
+	Abilities []*v1.Ability `protobuf:"bytes,4,rep,name=abilities,proto3" json:"abilities,omitempty"`
+	// Whether the screen is locked now.
+	Locked        bool `protobuf:"varint,5,opt,name=locked,proto3" json:"locked,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Handshake) Reset() {
 	*x = Handshake{}
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[2]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -196,7 +335,7 @@ func (x *Handshake) String() string {
 func (*Handshake) ProtoMessage() {}
 
 func (x *Handshake) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[2]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -209,7 +348,7 @@ func (x *Handshake) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Handshake.ProtoReflect.Descriptor instead.
 func (*Handshake) Descriptor() ([]byte, []int) {
-	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{2}
+	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Handshake) GetIncarnation() []byte {
@@ -240,6 +379,13 @@ func (x *Handshake) GetAbilities() []*v1.Ability {
 	return nil
 }
 
+func (x *Handshake) GetLocked() bool {
+	if x != nil {
+		return x.Locked
+	}
+	return false
+}
+
 // AbilitiesChanged says what it can do now.
 type AbilitiesChanged struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -251,7 +397,7 @@ type AbilitiesChanged struct {
 
 func (x *AbilitiesChanged) Reset() {
 	*x = AbilitiesChanged{}
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[3]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -263,7 +409,7 @@ func (x *AbilitiesChanged) String() string {
 func (*AbilitiesChanged) ProtoMessage() {}
 
 func (x *AbilitiesChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[3]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -276,7 +422,7 @@ func (x *AbilitiesChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbilitiesChanged.ProtoReflect.Descriptor instead.
 func (*AbilitiesChanged) Descriptor() ([]byte, []int) {
-	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{3}
+	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *AbilitiesChanged) GetAbilities() []*v1.Ability {
@@ -301,7 +447,7 @@ type BeginSessionRequest struct {
 
 func (x *BeginSessionRequest) Reset() {
 	*x = BeginSessionRequest{}
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[4]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -313,7 +459,7 @@ func (x *BeginSessionRequest) String() string {
 func (*BeginSessionRequest) ProtoMessage() {}
 
 func (x *BeginSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[4]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -326,7 +472,7 @@ func (x *BeginSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginSessionRequest.ProtoReflect.Descriptor instead.
 func (*BeginSessionRequest) Descriptor() ([]byte, []int) {
-	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{4}
+	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *BeginSessionRequest) GetFence() *v1.Fence {
@@ -363,7 +509,7 @@ type BeginSessionResponse struct {
 
 func (x *BeginSessionResponse) Reset() {
 	*x = BeginSessionResponse{}
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[5]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -375,7 +521,7 @@ func (x *BeginSessionResponse) String() string {
 func (*BeginSessionResponse) ProtoMessage() {}
 
 func (x *BeginSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[5]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -388,7 +534,7 @@ func (x *BeginSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginSessionResponse.ProtoReflect.Descriptor instead.
 func (*BeginSessionResponse) Descriptor() ([]byte, []int) {
-	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{5}
+	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *BeginSessionResponse) GetFence() *v1.Fence {
@@ -418,7 +564,7 @@ type EndSessionRequest struct {
 
 func (x *EndSessionRequest) Reset() {
 	*x = EndSessionRequest{}
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[6]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -430,7 +576,7 @@ func (x *EndSessionRequest) String() string {
 func (*EndSessionRequest) ProtoMessage() {}
 
 func (x *EndSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[6]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -443,7 +589,7 @@ func (x *EndSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionRequest.ProtoReflect.Descriptor instead.
 func (*EndSessionRequest) Descriptor() ([]byte, []int) {
-	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{6}
+	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *EndSessionRequest) GetFence() *v1.Fence {
@@ -473,7 +619,7 @@ type EndSessionResponse struct {
 
 func (x *EndSessionResponse) Reset() {
 	*x = EndSessionResponse{}
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[7]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -485,7 +631,7 @@ func (x *EndSessionResponse) String() string {
 func (*EndSessionResponse) ProtoMessage() {}
 
 func (x *EndSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[7]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -498,7 +644,7 @@ func (x *EndSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionResponse.ProtoReflect.Descriptor instead.
 func (*EndSessionResponse) Descriptor() ([]byte, []int) {
-	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{7}
+	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *EndSessionResponse) GetFence() *v1.Fence {
@@ -532,7 +678,7 @@ type ListAppsRequest struct {
 
 func (x *ListAppsRequest) Reset() {
 	*x = ListAppsRequest{}
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[8]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -544,7 +690,7 @@ func (x *ListAppsRequest) String() string {
 func (*ListAppsRequest) ProtoMessage() {}
 
 func (x *ListAppsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[8]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -557,7 +703,7 @@ func (x *ListAppsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAppsRequest.ProtoReflect.Descriptor instead.
 func (*ListAppsRequest) Descriptor() ([]byte, []int) {
-	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{8}
+	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ListAppsRequest) GetFence() *v1.Fence {
@@ -605,7 +751,7 @@ type AppFacts struct {
 
 func (x *AppFacts) Reset() {
 	*x = AppFacts{}
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[9]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -617,7 +763,7 @@ func (x *AppFacts) String() string {
 func (*AppFacts) ProtoMessage() {}
 
 func (x *AppFacts) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[9]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -630,7 +776,7 @@ func (x *AppFacts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppFacts.ProtoReflect.Descriptor instead.
 func (*AppFacts) Descriptor() ([]byte, []int) {
-	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{9}
+	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *AppFacts) GetAppId() string {
@@ -678,7 +824,7 @@ type ListAppsResponse struct {
 
 func (x *ListAppsResponse) Reset() {
 	*x = ListAppsResponse{}
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[10]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -690,7 +836,7 @@ func (x *ListAppsResponse) String() string {
 func (*ListAppsResponse) ProtoMessage() {}
 
 func (x *ListAppsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[10]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -703,7 +849,7 @@ func (x *ListAppsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAppsResponse.ProtoReflect.Descriptor instead.
 func (*ListAppsResponse) Descriptor() ([]byte, []int) {
-	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{10}
+	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListAppsResponse) GetFence() *v1.Fence {
@@ -749,7 +895,7 @@ type ListWindowsRequest struct {
 
 func (x *ListWindowsRequest) Reset() {
 	*x = ListWindowsRequest{}
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[11]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -761,7 +907,7 @@ func (x *ListWindowsRequest) String() string {
 func (*ListWindowsRequest) ProtoMessage() {}
 
 func (x *ListWindowsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[11]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -774,7 +920,7 @@ func (x *ListWindowsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWindowsRequest.ProtoReflect.Descriptor instead.
 func (*ListWindowsRequest) Descriptor() ([]byte, []int) {
-	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{11}
+	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ListWindowsRequest) GetFence() *v1.Fence {
@@ -821,7 +967,7 @@ type WindowFacts struct {
 
 func (x *WindowFacts) Reset() {
 	*x = WindowFacts{}
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[12]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -833,7 +979,7 @@ func (x *WindowFacts) String() string {
 func (*WindowFacts) ProtoMessage() {}
 
 func (x *WindowFacts) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[12]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -846,7 +992,7 @@ func (x *WindowFacts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WindowFacts.ProtoReflect.Descriptor instead.
 func (*WindowFacts) Descriptor() ([]byte, []int) {
-	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{12}
+	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *WindowFacts) GetWindow() *v1.WindowIdentity {
@@ -915,7 +1061,7 @@ type ListWindowsResponse struct {
 
 func (x *ListWindowsResponse) Reset() {
 	*x = ListWindowsResponse{}
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[13]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -927,7 +1073,7 @@ func (x *ListWindowsResponse) String() string {
 func (*ListWindowsResponse) ProtoMessage() {}
 
 func (x *ListWindowsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[13]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -940,7 +1086,7 @@ func (x *ListWindowsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWindowsResponse.ProtoReflect.Descriptor instead.
 func (*ListWindowsResponse) Descriptor() ([]byte, []int) {
-	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{13}
+	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListWindowsResponse) GetFence() *v1.Fence {
@@ -986,7 +1132,7 @@ type ResolveAppRequest struct {
 
 func (x *ResolveAppRequest) Reset() {
 	*x = ResolveAppRequest{}
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[14]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -998,7 +1144,7 @@ func (x *ResolveAppRequest) String() string {
 func (*ResolveAppRequest) ProtoMessage() {}
 
 func (x *ResolveAppRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[14]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1011,7 +1157,7 @@ func (x *ResolveAppRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveAppRequest.ProtoReflect.Descriptor instead.
 func (*ResolveAppRequest) Descriptor() ([]byte, []int) {
-	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{14}
+	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ResolveAppRequest) GetFence() *v1.Fence {
@@ -1052,7 +1198,7 @@ type ResolveAppResponse struct {
 
 func (x *ResolveAppResponse) Reset() {
 	*x = ResolveAppResponse{}
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[15]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1064,7 +1210,7 @@ func (x *ResolveAppResponse) String() string {
 func (*ResolveAppResponse) ProtoMessage() {}
 
 func (x *ResolveAppResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[15]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1077,7 +1223,7 @@ func (x *ResolveAppResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveAppResponse.ProtoReflect.Descriptor instead.
 func (*ResolveAppResponse) Descriptor() ([]byte, []int) {
-	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{15}
+	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ResolveAppResponse) GetFence() *v1.Fence {
@@ -1123,7 +1269,7 @@ type TreeLimits struct {
 
 func (x *TreeLimits) Reset() {
 	*x = TreeLimits{}
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[16]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1135,7 +1281,7 @@ func (x *TreeLimits) String() string {
 func (*TreeLimits) ProtoMessage() {}
 
 func (x *TreeLimits) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[16]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1148,7 +1294,7 @@ func (x *TreeLimits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TreeLimits.ProtoReflect.Descriptor instead.
 func (*TreeLimits) Descriptor() ([]byte, []int) {
-	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{16}
+	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *TreeLimits) GetElements() uint32 {
@@ -1185,7 +1331,7 @@ type PictureRequest struct {
 
 func (x *PictureRequest) Reset() {
 	*x = PictureRequest{}
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[17]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1197,7 +1343,7 @@ func (x *PictureRequest) String() string {
 func (*PictureRequest) ProtoMessage() {}
 
 func (x *PictureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[17]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1210,7 +1356,7 @@ func (x *PictureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PictureRequest.ProtoReflect.Descriptor instead.
 func (*PictureRequest) Descriptor() ([]byte, []int) {
-	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{17}
+	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *PictureRequest) GetPermit() *v1.Permit {
@@ -1272,14 +1418,22 @@ type Snapshot struct {
 	// Whether secure regions are known.
 	Redaction v1.Redaction `protobuf:"varint,20,opt,name=redaction,proto3,enum=fairlead.common.v1.Redaction" json:"redaction,omitempty"`
 	// Whether the window is minimised or hidden.
-	Hidden        bool `protobuf:"varint,21,opt,name=hidden,proto3" json:"hidden,omitempty"`
+	Hidden bool `protobuf:"varint,21,opt,name=hidden,proto3" json:"hidden,omitempty"`
+	// The snapshot that kept refers to; absent when elements is the whole tree.
+	BaseSnapshotId string `protobuf:"bytes,22,opt,name=base_snapshot_id,json=baseSnapshotId,proto3" json:"base_snapshot_id,omitempty"`
+	// With a base: for each element of the tree 0 when it is the next of elements, or n when it is element n-1 of the base, unchanged.
+	Kept []uint32 `protobuf:"varint,23,rep,packed,name=kept,proto3" json:"kept,omitempty"`
+	// Digest of the whole tree under the session's act key, with a base (C2.4).
+	TreeDigest []byte `protobuf:"bytes,24,opt,name=tree_digest,json=treeDigest,proto3" json:"tree_digest,omitempty"`
+	// Where the bound page is: scheme, host and port, nothing else.
+	Destination   string `protobuf:"bytes,25,opt,name=destination,proto3" json:"destination,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[18]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1291,7 +1445,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[18]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1304,7 +1458,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{18}
+	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Snapshot) GetSnapshotId() string {
@@ -1454,6 +1608,34 @@ func (x *Snapshot) GetHidden() bool {
 	return false
 }
 
+func (x *Snapshot) GetBaseSnapshotId() string {
+	if x != nil {
+		return x.BaseSnapshotId
+	}
+	return ""
+}
+
+func (x *Snapshot) GetKept() []uint32 {
+	if x != nil {
+		return x.Kept
+	}
+	return nil
+}
+
+func (x *Snapshot) GetTreeDigest() []byte {
+	if x != nil {
+		return x.TreeDigest
+	}
+	return nil
+}
+
+func (x *Snapshot) GetDestination() string {
+	if x != nil {
+		return x.Destination
+	}
+	return ""
+}
+
 // SnapshotRequest asks for one window.
 type SnapshotRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1468,14 +1650,16 @@ type SnapshotRequest struct {
 	// Bounds of the walk.
 	Limits *TreeLimits `protobuf:"bytes,5,opt,name=limits,proto3" json:"limits,omitempty"`
 	// The picture, when one is wanted.
-	Picture       *PictureRequest `protobuf:"bytes,6,opt,name=picture,proto3" json:"picture,omitempty"`
+	Picture *PictureRequest `protobuf:"bytes,6,opt,name=picture,proto3" json:"picture,omitempty"`
+	// Whether it is only to be looked at: it is not kept, supersedes nothing, and no act can quote it.
+	Peek          bool `protobuf:"varint,7,opt,name=peek,proto3" json:"peek,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SnapshotRequest) Reset() {
 	*x = SnapshotRequest{}
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[19]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1487,7 +1671,7 @@ func (x *SnapshotRequest) String() string {
 func (*SnapshotRequest) ProtoMessage() {}
 
 func (x *SnapshotRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[19]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1500,7 +1684,7 @@ func (x *SnapshotRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotRequest.ProtoReflect.Descriptor instead.
 func (*SnapshotRequest) Descriptor() ([]byte, []int) {
-	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{19}
+	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SnapshotRequest) GetFence() *v1.Fence {
@@ -1545,6 +1729,13 @@ func (x *SnapshotRequest) GetPicture() *PictureRequest {
 	return nil
 }
 
+func (x *SnapshotRequest) GetPeek() bool {
+	if x != nil {
+		return x.Peek
+	}
+	return false
+}
+
 // SnapshotResponse carries the snapshot.
 type SnapshotResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1562,7 +1753,7 @@ type SnapshotResponse struct {
 
 func (x *SnapshotResponse) Reset() {
 	*x = SnapshotResponse{}
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[20]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1574,7 +1765,7 @@ func (x *SnapshotResponse) String() string {
 func (*SnapshotResponse) ProtoMessage() {}
 
 func (x *SnapshotResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[20]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1587,7 +1778,7 @@ func (x *SnapshotResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotResponse.ProtoReflect.Descriptor instead.
 func (*SnapshotResponse) Descriptor() ([]byte, []int) {
-	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{20}
+	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SnapshotResponse) GetFence() *v1.Fence {
@@ -1640,14 +1831,20 @@ type DispatchRequest struct {
 	// Bounds of the walk after it.
 	Limits *TreeLimits `protobuf:"bytes,9,opt,name=limits,proto3" json:"limits,omitempty"`
 	// The picture after it, when one is wanted.
-	Picture       *PictureRequest `protobuf:"bytes,10,opt,name=picture,proto3" json:"picture,omitempty"`
+	Picture *PictureRequest `protobuf:"bytes,10,opt,name=picture,proto3" json:"picture,omitempty"`
+	// Surface-local points, for point acts.
+	Points []*v1.SurfacePoint `protobuf:"bytes,11,rep,name=points,proto3" json:"points,omitempty"`
+	// Whether the element is the keyboard target that the session owns.
+	Owned bool `protobuf:"varint,12,opt,name=owned,proto3" json:"owned,omitempty"`
+	// Whether the tree after it may come as a change against the quoted snapshot.
+	AsChange      bool `protobuf:"varint,13,opt,name=as_change,json=asChange,proto3" json:"as_change,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *DispatchRequest) Reset() {
 	*x = DispatchRequest{}
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[21]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1659,7 +1856,7 @@ func (x *DispatchRequest) String() string {
 func (*DispatchRequest) ProtoMessage() {}
 
 func (x *DispatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[21]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1672,7 +1869,7 @@ func (x *DispatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DispatchRequest.ProtoReflect.Descriptor instead.
 func (*DispatchRequest) Descriptor() ([]byte, []int) {
-	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{21}
+	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *DispatchRequest) GetFence() *v1.Fence {
@@ -1745,6 +1942,27 @@ func (x *DispatchRequest) GetPicture() *PictureRequest {
 	return nil
 }
 
+func (x *DispatchRequest) GetPoints() []*v1.SurfacePoint {
+	if x != nil {
+		return x.Points
+	}
+	return nil
+}
+
+func (x *DispatchRequest) GetOwned() bool {
+	if x != nil {
+		return x.Owned
+	}
+	return false
+}
+
+func (x *DispatchRequest) GetAsChange() bool {
+	if x != nil {
+		return x.AsChange
+	}
+	return false
+}
+
 // DispatchResponse says what became of it, with the window as it is now.
 type DispatchResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1780,7 +1998,7 @@ type DispatchResponse struct {
 
 func (x *DispatchResponse) Reset() {
 	*x = DispatchResponse{}
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[22]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1792,7 +2010,7 @@ func (x *DispatchResponse) String() string {
 func (*DispatchResponse) ProtoMessage() {}
 
 func (x *DispatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[22]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1805,7 +2023,7 @@ func (x *DispatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DispatchResponse.ProtoReflect.Descriptor instead.
 func (*DispatchResponse) Descriptor() ([]byte, []int) {
-	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{22}
+	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *DispatchResponse) GetFence() *v1.Fence {
@@ -1920,7 +2138,7 @@ type LaunchAppRequest struct {
 
 func (x *LaunchAppRequest) Reset() {
 	*x = LaunchAppRequest{}
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[23]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1932,7 +2150,7 @@ func (x *LaunchAppRequest) String() string {
 func (*LaunchAppRequest) ProtoMessage() {}
 
 func (x *LaunchAppRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[23]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1945,7 +2163,7 @@ func (x *LaunchAppRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LaunchAppRequest.ProtoReflect.Descriptor instead.
 func (*LaunchAppRequest) Descriptor() ([]byte, []int) {
-	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{23}
+	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *LaunchAppRequest) GetFence() *v1.Fence {
@@ -2015,7 +2233,7 @@ type LaunchAppResponse struct {
 
 func (x *LaunchAppResponse) Reset() {
 	*x = LaunchAppResponse{}
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[24]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2027,7 +2245,7 @@ func (x *LaunchAppResponse) String() string {
 func (*LaunchAppResponse) ProtoMessage() {}
 
 func (x *LaunchAppResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[24]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2040,7 +2258,7 @@ func (x *LaunchAppResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LaunchAppResponse.ProtoReflect.Descriptor instead.
 func (*LaunchAppResponse) Descriptor() ([]byte, []int) {
-	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{24}
+	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *LaunchAppResponse) GetFence() *v1.Fence {
@@ -2114,7 +2332,7 @@ type CancelRequest struct {
 
 func (x *CancelRequest) Reset() {
 	*x = CancelRequest{}
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[25]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2126,7 +2344,7 @@ func (x *CancelRequest) String() string {
 func (*CancelRequest) ProtoMessage() {}
 
 func (x *CancelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[25]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2139,7 +2357,7 @@ func (x *CancelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRequest.ProtoReflect.Descriptor instead.
 func (*CancelRequest) Descriptor() ([]byte, []int) {
-	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{25}
+	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *CancelRequest) GetFence() *v1.Fence {
@@ -2176,7 +2394,7 @@ type CancelResponse struct {
 
 func (x *CancelResponse) Reset() {
 	*x = CancelResponse{}
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[26]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2188,7 +2406,7 @@ func (x *CancelResponse) String() string {
 func (*CancelResponse) ProtoMessage() {}
 
 func (x *CancelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[26]
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2201,7 +2419,7 @@ func (x *CancelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelResponse.ProtoReflect.Descriptor instead.
 func (*CancelResponse) Descriptor() ([]byte, []int) {
-	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{26}
+	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *CancelResponse) GetFence() *v1.Fence {
@@ -2218,23 +2436,338 @@ func (x *CancelResponse) GetRunning() bool {
 	return false
 }
 
+// CaptureRequest asks for a region of a snapshot's window.
+type CaptureRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Generations it was sent under; always first.
+	Fence *v1.Fence `protobuf:"bytes,1,opt,name=fence,proto3" json:"fence,omitempty"`
+	// The session.
+	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// The snapshot whose window it is; the window must be where it was.
+	SnapshotId string `protobuf:"bytes,3,opt,name=snapshot_id,json=snapshotId,proto3" json:"snapshot_id,omitempty"`
+	// The region, in points of the toplevel surface.
+	Region *v1.Rect `protobuf:"bytes,4,opt,name=region,proto3" json:"region,omitempty"`
+	// The picture.
+	Picture       *PictureRequest `protobuf:"bytes,5,opt,name=picture,proto3" json:"picture,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CaptureRequest) Reset() {
+	*x = CaptureRequest{}
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CaptureRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CaptureRequest) ProtoMessage() {}
+
+func (x *CaptureRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CaptureRequest.ProtoReflect.Descriptor instead.
+func (*CaptureRequest) Descriptor() ([]byte, []int) {
+	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *CaptureRequest) GetFence() *v1.Fence {
+	if x != nil {
+		return x.Fence
+	}
+	return nil
+}
+
+func (x *CaptureRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *CaptureRequest) GetSnapshotId() string {
+	if x != nil {
+		return x.SnapshotId
+	}
+	return ""
+}
+
+func (x *CaptureRequest) GetRegion() *v1.Rect {
+	if x != nil {
+		return x.Region
+	}
+	return nil
+}
+
+func (x *CaptureRequest) GetPicture() *PictureRequest {
+	if x != nil {
+		return x.Picture
+	}
+	return nil
+}
+
+// CaptureResponse carries the picture.
+type CaptureResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Generations it was sent under; always first.
+	Fence *v1.Fence `protobuf:"bytes,1,opt,name=fence,proto3" json:"fence,omitempty"`
+	// Set when the answer is no.
+	Code v1.ExecutorCode `protobuf:"varint,2,opt,name=code,proto3,enum=fairlead.common.v1.ExecutorCode" json:"code,omitempty"`
+	// Enums and numbers about it.
+	Detail *v1.RefusalDetail `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`
+	// The picture.
+	Picture *v1.Picture `protobuf:"bytes,4,opt,name=picture,proto3" json:"picture,omitempty"`
+	// Why there is none.
+	PictureAbsence v1.PictureAbsence `protobuf:"varint,5,opt,name=picture_absence,json=pictureAbsence,proto3,enum=fairlead.common.v1.PictureAbsence" json:"picture_absence,omitempty"`
+	// Whether secure regions are known.
+	Redaction     v1.Redaction `protobuf:"varint,6,opt,name=redaction,proto3,enum=fairlead.common.v1.Redaction" json:"redaction,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CaptureResponse) Reset() {
+	*x = CaptureResponse{}
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CaptureResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CaptureResponse) ProtoMessage() {}
+
+func (x *CaptureResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CaptureResponse.ProtoReflect.Descriptor instead.
+func (*CaptureResponse) Descriptor() ([]byte, []int) {
+	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *CaptureResponse) GetFence() *v1.Fence {
+	if x != nil {
+		return x.Fence
+	}
+	return nil
+}
+
+func (x *CaptureResponse) GetCode() v1.ExecutorCode {
+	if x != nil {
+		return x.Code
+	}
+	return v1.ExecutorCode(0)
+}
+
+func (x *CaptureResponse) GetDetail() *v1.RefusalDetail {
+	if x != nil {
+		return x.Detail
+	}
+	return nil
+}
+
+func (x *CaptureResponse) GetPicture() *v1.Picture {
+	if x != nil {
+		return x.Picture
+	}
+	return nil
+}
+
+func (x *CaptureResponse) GetPictureAbsence() v1.PictureAbsence {
+	if x != nil {
+		return x.PictureAbsence
+	}
+	return v1.PictureAbsence(0)
+}
+
+func (x *CaptureResponse) GetRedaction() v1.Redaction {
+	if x != nil {
+		return x.Redaction
+	}
+	return v1.Redaction(0)
+}
+
+// GetDeskRequest asks about the desk.
+type GetDeskRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Generations it was sent under; always first.
+	Fence *v1.Fence `protobuf:"bytes,1,opt,name=fence,proto3" json:"fence,omitempty"`
+	// The session.
+	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// A read permit for the desk.
+	Permit        *v1.Permit `protobuf:"bytes,3,opt,name=permit,proto3" json:"permit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetDeskRequest) Reset() {
+	*x = GetDeskRequest{}
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetDeskRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetDeskRequest) ProtoMessage() {}
+
+func (x *GetDeskRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetDeskRequest.ProtoReflect.Descriptor instead.
+func (*GetDeskRequest) Descriptor() ([]byte, []int) {
+	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *GetDeskRequest) GetFence() *v1.Fence {
+	if x != nil {
+		return x.Fence
+	}
+	return nil
+}
+
+func (x *GetDeskRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *GetDeskRequest) GetPermit() *v1.Permit {
+	if x != nil {
+		return x.Permit
+	}
+	return nil
+}
+
+// GetDeskResponse tells it.
+type GetDeskResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Generations it was sent under; always first.
+	Fence *v1.Fence `protobuf:"bytes,1,opt,name=fence,proto3" json:"fence,omitempty"`
+	// Set when the answer is no.
+	Code v1.ExecutorCode `protobuf:"varint,2,opt,name=code,proto3,enum=fairlead.common.v1.ExecutorCode" json:"code,omitempty"`
+	// The user's pointer, display-logical points.
+	UserPointer *v1.Point `protobuf:"bytes,3,opt,name=user_pointer,json=userPointer,proto3" json:"user_pointer,omitempty"`
+	// The agent's own pointer; absent where there is none.
+	AgentPointer  *v1.Point `protobuf:"bytes,4,opt,name=agent_pointer,json=agentPointer,proto3" json:"agent_pointer,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetDeskResponse) Reset() {
+	*x = GetDeskResponse{}
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetDeskResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetDeskResponse) ProtoMessage() {}
+
+func (x *GetDeskResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_executor_v1_executor_service_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetDeskResponse.ProtoReflect.Descriptor instead.
+func (*GetDeskResponse) Descriptor() ([]byte, []int) {
+	return file_fairlead_executor_v1_executor_service_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *GetDeskResponse) GetFence() *v1.Fence {
+	if x != nil {
+		return x.Fence
+	}
+	return nil
+}
+
+func (x *GetDeskResponse) GetCode() v1.ExecutorCode {
+	if x != nil {
+		return x.Code
+	}
+	return v1.ExecutorCode(0)
+}
+
+func (x *GetDeskResponse) GetUserPointer() *v1.Point {
+	if x != nil {
+		return x.UserPointer
+	}
+	return nil
+}
+
+func (x *GetDeskResponse) GetAgentPointer() *v1.Point {
+	if x != nil {
+		return x.AgentPointer
+	}
+	return nil
+}
+
 var File_fairlead_executor_v1_executor_service_proto protoreflect.FileDescriptor
 
 const file_fairlead_executor_v1_executor_service_proto_rawDesc = "" +
 	"\n" +
 	"+fairlead/executor/v1/executor_service.proto\x12\x14fairlead.executor.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cfairlead/common/v1/act.proto\x1a\x1efairlead/common/v1/fence.proto\x1a!fairlead/common/v1/identity.proto\x1a$fairlead/common/v1/observation.proto\x1a\x1ffairlead/common/v1/permit.proto\x1a fairlead/common/v1/refusal.proto\x1a$fairlead/common/v1/sensitivity.proto\"F\n" +
 	"\rAttachRequest\x125\n" +
-	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\"\xe5\x01\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\"\xa2\x02\n" +
 	"\x0eAttachResponse\x125\n" +
 	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12E\n" +
 	"\thandshake\x18\x02 \x01(\v2\x1f.fairlead.executor.v1.HandshakeB\x04\xc8\xf3\x18\x01H\x00R\thandshake\x12L\n" +
-	"\tabilities\x18\x03 \x01(\v2&.fairlead.executor.v1.AbilitiesChangedB\x04\xc8\xf3\x18\x01H\x00R\tabilitiesB\a\n" +
-	"\x05event\"\xd3\x01\n" +
+	"\tabilities\x18\x03 \x01(\v2&.fairlead.executor.v1.AbilitiesChangedB\x04\xc8\xf3\x18\x01H\x00R\tabilities\x12;\n" +
+	"\x04desk\x18\x04 \x01(\v2\x1f.fairlead.executor.v1.DeskEventB\x04\xc8\xf3\x18\x01H\x00R\x04deskB\a\n" +
+	"\x05event\"\x8c\x01\n" +
+	"\tDeskEvent\x12=\n" +
+	"\x04kind\x18\x01 \x01(\x0e2#.fairlead.executor.v1.DeskEventKindB\x04\xc8\xf3\x18\x01R\x04kind\x12@\n" +
+	"\x06window\x18\x02 \x01(\v2\".fairlead.common.v1.WindowIdentityB\x04\xc8\xf3\x18\x01R\x06window\"\xf1\x01\n" +
 	"\tHandshake\x12-\n" +
 	"\vincarnation\x18\x01 \x01(\fB\v\xbaH\x04z\x02h\x10\xc8\xf3\x18\x04R\vincarnation\x12%\n" +
 	"\aversion\x18\x02 \x01(\tB\v\xbaH\x04r\x02\x18@\xc8\xf3\x18\x01R\aversion\x12'\n" +
 	"\bplatform\x18\x03 \x01(\tB\v\xbaH\x04r\x02\x18 \xc8\xf3\x18\x01R\bplatform\x12G\n" +
-	"\tabilities\x18\x04 \x03(\v2\x1b.fairlead.common.v1.AbilityB\f\xbaH\x05\x92\x01\x02\x10 \xc8\xf3\x18\x01R\tabilities\"[\n" +
+	"\tabilities\x18\x04 \x03(\v2\x1b.fairlead.common.v1.AbilityB\f\xbaH\x05\x92\x01\x02\x10 \xc8\xf3\x18\x01R\tabilities\x12\x1c\n" +
+	"\x06locked\x18\x05 \x01(\bB\x04\xc8\xf3\x18\x01R\x06locked\"[\n" +
 	"\x10AbilitiesChanged\x12G\n" +
 	"\tabilities\x18\x01 \x03(\v2\x1b.fairlead.common.v1.AbilityB\f\xbaH\x05\x92\x01\x02\x10 \xc8\xf3\x18\x01R\tabilities\"\xa4\x01\n" +
 	"\x13BeginSessionRequest\x125\n" +
@@ -2307,7 +2840,8 @@ const file_fairlead_executor_v1_executor_service_proto_rawDesc = "" +
 	"\x0ePictureRequest\x12>\n" +
 	"\x06permit\x18\x01 \x01(\v2\x1a.fairlead.common.v1.PermitB\n" +
 	"\xbaH\x03\xc8\x01\x01\xc8\xf3\x18\x04R\x06permit\x12G\n" +
-	"\x06format\x18\x02 \x01(\x0e2!.fairlead.common.v1.PictureFormatB\f\xbaH\x05\x82\x01\x02\x10\x01\xc8\xf3\x18\x01R\x06format\"\xbd\t\n" +
+	"\x06format\x18\x02 \x01(\x0e2!.fairlead.common.v1.PictureFormatB\f\xbaH\x05\x82\x01\x02\x10\x01\xc8\xf3\x18\x01R\x06format\"\xf5\n" +
+	"\n" +
 	"\bSnapshot\x12,\n" +
 	"\vsnapshot_id\x18\x01 \x01(\tB\v\xbaH\x04r\x02\x18@\xc8\xf3\x18\x02R\n" +
 	"snapshotId\x12.\n" +
@@ -2331,7 +2865,12 @@ const file_fairlead_executor_v1_executor_service_proto_rawDesc = "" +
 	"\apicture\x18\x12 \x01(\v2\x1b.fairlead.common.v1.PictureB\x04\xc8\xf3\x18\x01R\apicture\x12Q\n" +
 	"\x0fpicture_absence\x18\x13 \x01(\x0e2\".fairlead.common.v1.PictureAbsenceB\x04\xc8\xf3\x18\x01R\x0epictureAbsence\x12A\n" +
 	"\tredaction\x18\x14 \x01(\x0e2\x1d.fairlead.common.v1.RedactionB\x04\xc8\xf3\x18\x01R\tredaction\x12\x1c\n" +
-	"\x06hidden\x18\x15 \x01(\bB\x04\xc8\xf3\x18\x01R\x06hidden\"\x88\x03\n" +
+	"\x06hidden\x18\x15 \x01(\bB\x04\xc8\xf3\x18\x01R\x06hidden\x125\n" +
+	"\x10base_snapshot_id\x18\x16 \x01(\tB\v\xbaH\x04r\x02\x18@\xc8\xf3\x18\x02R\x0ebaseSnapshotId\x12!\n" +
+	"\x04kept\x18\x17 \x03(\rB\r\xbaH\x06\x92\x01\x03\x10\x88'\xc8\xf3\x18\x01R\x04kept\x12,\n" +
+	"\vtree_digest\x18\x18 \x01(\fB\v\xbaH\x04z\x02\x18 \xc8\xf3\x18\x04R\n" +
+	"treeDigest\x12.\n" +
+	"\vdestination\x18\x19 \x01(\tB\f\xbaH\x05r\x03\x18\x80\x04\xc8\xf3\x18\x03R\vdestination\"\xa2\x03\n" +
 	"\x0fSnapshotRequest\x125\n" +
 	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x120\n" +
 	"\n" +
@@ -2341,12 +2880,13 @@ const file_fairlead_executor_v1_executor_service_proto_rawDesc = "" +
 	"\x06window\x18\x04 \x01(\v2\".fairlead.common.v1.WindowIdentityB\n" +
 	"\xbaH\x03\xc8\x01\x01\xc8\xf3\x18\x01R\x06window\x12>\n" +
 	"\x06limits\x18\x05 \x01(\v2 .fairlead.executor.v1.TreeLimitsB\x04\xc8\xf3\x18\x01R\x06limits\x12D\n" +
-	"\apicture\x18\x06 \x01(\v2$.fairlead.executor.v1.PictureRequestB\x04\xc8\xf3\x18\x01R\apicture\"\x88\x02\n" +
+	"\apicture\x18\x06 \x01(\v2$.fairlead.executor.v1.PictureRequestB\x04\xc8\xf3\x18\x01R\apicture\x12\x18\n" +
+	"\x04peek\x18\a \x01(\bB\x04\xc8\xf3\x18\x01R\x04peek\"\x88\x02\n" +
 	"\x10SnapshotResponse\x125\n" +
 	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12:\n" +
 	"\x04code\x18\x02 \x01(\x0e2 .fairlead.common.v1.ExecutorCodeB\x04\xc8\xf3\x18\x01R\x04code\x12?\n" +
 	"\x06detail\x18\x03 \x01(\v2!.fairlead.common.v1.RefusalDetailB\x04\xc8\xf3\x18\x01R\x06detail\x12@\n" +
-	"\bsnapshot\x18\x04 \x01(\v2\x1e.fairlead.executor.v1.SnapshotB\x04\xc8\xf3\x18\x01R\bsnapshot\"\xa3\x04\n" +
+	"\bsnapshot\x18\x04 \x01(\v2\x1e.fairlead.executor.v1.SnapshotB\x04\xc8\xf3\x18\x01R\bsnapshot\"\xaa\x05\n" +
 	"\x0fDispatchRequest\x125\n" +
 	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x120\n" +
 	"\n" +
@@ -2362,7 +2902,10 @@ const file_fairlead_executor_v1_executor_service_proto_rawDesc = "" +
 	"\tsettle_ms\x18\b \x01(\rB\f\xbaH\x05*\x03\x18\xc4\x13\xc8\xf3\x18\x01R\bsettleMs\x12>\n" +
 	"\x06limits\x18\t \x01(\v2 .fairlead.executor.v1.TreeLimitsB\x04\xc8\xf3\x18\x01R\x06limits\x12D\n" +
 	"\apicture\x18\n" +
-	" \x01(\v2$.fairlead.executor.v1.PictureRequestB\x04\xc8\xf3\x18\x01R\apicture\"\xd5\x06\n" +
+	" \x01(\v2$.fairlead.executor.v1.PictureRequestB\x04\xc8\xf3\x18\x01R\apicture\x12F\n" +
+	"\x06points\x18\v \x03(\v2 .fairlead.common.v1.SurfacePointB\f\xbaH\x05\x92\x01\x02\x10@\xc8\xf3\x18\x03R\x06points\x12\x1a\n" +
+	"\x05owned\x18\f \x01(\bB\x04\xc8\xf3\x18\x01R\x05owned\x12!\n" +
+	"\tas_change\x18\r \x01(\bB\x04\xc8\xf3\x18\x01R\basChange\"\xd5\x06\n" +
 	"\x10DispatchResponse\x125\n" +
 	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12>\n" +
 	"\x04code\x18\x02 \x01(\x0e2 .fairlead.common.v1.ExecutorCodeB\b\xc8\xf3\x18\x01\xd0\xf3\x18\x01R\x04code\x12?\n" +
@@ -2404,20 +2947,57 @@ const file_fairlead_executor_v1_executor_service_proto_rawDesc = "" +
 	"dispatchId\"g\n" +
 	"\x0eCancelResponse\x125\n" +
 	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12\x1e\n" +
-	"\arunning\x18\x02 \x01(\bB\x04\xc8\xf3\x18\x01R\arunning2\xb9\a\n" +
-	"\x0fExecutorService\x12U\n" +
-	"\x06Attach\x12#.fairlead.executor.v1.AttachRequest\x1a$.fairlead.executor.v1.AttachResponse0\x01\x12e\n" +
-	"\fBeginSession\x12).fairlead.executor.v1.BeginSessionRequest\x1a*.fairlead.executor.v1.BeginSessionResponse\x12_\n" +
+	"\arunning\x18\x02 \x01(\bB\x04\xc8\xf3\x18\x01R\arunning\"\xb3\x02\n" +
+	"\x0eCaptureRequest\x125\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x120\n" +
 	"\n" +
-	"EndSession\x12'.fairlead.executor.v1.EndSessionRequest\x1a(.fairlead.executor.v1.EndSessionResponse\x12Y\n" +
-	"\bListApps\x12%.fairlead.executor.v1.ListAppsRequest\x1a&.fairlead.executor.v1.ListAppsResponse\x12b\n" +
-	"\vListWindows\x12(.fairlead.executor.v1.ListWindowsRequest\x1a).fairlead.executor.v1.ListWindowsResponse\x12_\n" +
+	"session_id\x18\x02 \x01(\tB\x11\xbaH\x06r\x04\x10\x01\x18@\xc8\xf3\x18\x02\xd0\xf3\x18\x01R\tsessionId\x12.\n" +
+	"\vsnapshot_id\x18\x03 \x01(\tB\r\xbaH\x06r\x04\x10\x01\x18@\xc8\xf3\x18\x02R\n" +
+	"snapshotId\x12<\n" +
+	"\x06region\x18\x04 \x01(\v2\x18.fairlead.common.v1.RectB\n" +
+	"\xbaH\x03\xc8\x01\x01\xc8\xf3\x18\x03R\x06region\x12J\n" +
+	"\apicture\x18\x05 \x01(\v2$.fairlead.executor.v1.PictureRequestB\n" +
+	"\xbaH\x03\xc8\x01\x01\xc8\xf3\x18\x01R\apicture\"\x98\x03\n" +
+	"\x0fCaptureResponse\x125\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12:\n" +
+	"\x04code\x18\x02 \x01(\x0e2 .fairlead.common.v1.ExecutorCodeB\x04\xc8\xf3\x18\x01R\x04code\x12?\n" +
+	"\x06detail\x18\x03 \x01(\v2!.fairlead.common.v1.RefusalDetailB\x04\xc8\xf3\x18\x01R\x06detail\x12;\n" +
+	"\apicture\x18\x04 \x01(\v2\x1b.fairlead.common.v1.PictureB\x04\xc8\xf3\x18\x01R\apicture\x12Q\n" +
+	"\x0fpicture_absence\x18\x05 \x01(\x0e2\".fairlead.common.v1.PictureAbsenceB\x04\xc8\xf3\x18\x01R\x0epictureAbsence\x12A\n" +
+	"\tredaction\x18\x06 \x01(\x0e2\x1d.fairlead.common.v1.RedactionB\x04\xc8\xf3\x18\x01R\tredaction\"\xb9\x01\n" +
+	"\x0eGetDeskRequest\x125\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x120\n" +
 	"\n" +
-	"ResolveApp\x12'.fairlead.executor.v1.ResolveAppRequest\x1a(.fairlead.executor.v1.ResolveAppResponse\x12Y\n" +
-	"\bSnapshot\x12%.fairlead.executor.v1.SnapshotRequest\x1a&.fairlead.executor.v1.SnapshotResponse\x12Y\n" +
-	"\bDispatch\x12%.fairlead.executor.v1.DispatchRequest\x1a&.fairlead.executor.v1.DispatchResponse\x12\\\n" +
-	"\tLaunchApp\x12&.fairlead.executor.v1.LaunchAppRequest\x1a'.fairlead.executor.v1.LaunchAppResponse\x12S\n" +
-	"\x06Cancel\x12#.fairlead.executor.v1.CancelRequest\x1a$.fairlead.executor.v1.CancelResponseB\xd4\x01\n" +
+	"session_id\x18\x02 \x01(\tB\x11\xbaH\x06r\x04\x10\x01\x18@\xc8\xf3\x18\x02\xd0\xf3\x18\x01R\tsessionId\x12>\n" +
+	"\x06permit\x18\x03 \x01(\v2\x1a.fairlead.common.v1.PermitB\n" +
+	"\xbaH\x03\xc8\x01\x01\xc8\xf3\x18\x04R\x06permit\"\x8e\x02\n" +
+	"\x0fGetDeskResponse\x125\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12:\n" +
+	"\x04code\x18\x02 \x01(\x0e2 .fairlead.common.v1.ExecutorCodeB\x04\xc8\xf3\x18\x01R\x04code\x12B\n" +
+	"\fuser_pointer\x18\x03 \x01(\v2\x19.fairlead.common.v1.PointB\x04\xc8\xf3\x18\x03R\vuserPointer\x12D\n" +
+	"\ragent_pointer\x18\x04 \x01(\v2\x19.fairlead.common.v1.PointB\x04\xc8\xf3\x18\x03R\fagentPointer*\xd5\x01\n" +
+	"\rDeskEventKind\x12\x1f\n" +
+	"\x1bDESK_EVENT_KIND_UNSPECIFIED\x10\x00\x12\"\n" +
+	"\x1eDESK_EVENT_KIND_PHYSICAL_INPUT\x10\x01\x12\x1a\n" +
+	"\x16DESK_EVENT_KIND_LOCKED\x10\x02\x12\x1c\n" +
+	"\x18DESK_EVENT_KIND_UNLOCKED\x10\x03\x12 \n" +
+	"\x1cDESK_EVENT_KIND_WINDOW_ENDED\x10\x04\x12#\n" +
+	"\x1fDESK_EVENT_KIND_CONTENT_CHANGED\x10\x052\xb1\t\n" +
+	"\x0fExecutorService\x12[\n" +
+	"\x06Attach\x12#.fairlead.executor.v1.AttachRequest\x1a$.fairlead.executor.v1.AttachResponse\"\x04\xb0\xf5\x18\x030\x01\x12k\n" +
+	"\fBeginSession\x12).fairlead.executor.v1.BeginSessionRequest\x1a*.fairlead.executor.v1.BeginSessionResponse\"\x04\xb0\xf5\x18\x03\x12e\n" +
+	"\n" +
+	"EndSession\x12'.fairlead.executor.v1.EndSessionRequest\x1a(.fairlead.executor.v1.EndSessionResponse\"\x04\xb0\xf5\x18\x04\x12_\n" +
+	"\bListApps\x12%.fairlead.executor.v1.ListAppsRequest\x1a&.fairlead.executor.v1.ListAppsResponse\"\x04\xb0\xf5\x18\x03\x12h\n" +
+	"\vListWindows\x12(.fairlead.executor.v1.ListWindowsRequest\x1a).fairlead.executor.v1.ListWindowsResponse\"\x04\xb0\xf5\x18\x03\x12e\n" +
+	"\n" +
+	"ResolveApp\x12'.fairlead.executor.v1.ResolveAppRequest\x1a(.fairlead.executor.v1.ResolveAppResponse\"\x04\xb0\xf5\x18\x03\x12_\n" +
+	"\bSnapshot\x12%.fairlead.executor.v1.SnapshotRequest\x1a&.fairlead.executor.v1.SnapshotResponse\"\x04\xb0\xf5\x18\x03\x12\\\n" +
+	"\aCapture\x12$.fairlead.executor.v1.CaptureRequest\x1a%.fairlead.executor.v1.CaptureResponse\"\x04\xb0\xf5\x18\x03\x12\\\n" +
+	"\aGetDesk\x12$.fairlead.executor.v1.GetDeskRequest\x1a%.fairlead.executor.v1.GetDeskResponse\"\x04\xb0\xf5\x18\x03\x12_\n" +
+	"\bDispatch\x12%.fairlead.executor.v1.DispatchRequest\x1a&.fairlead.executor.v1.DispatchResponse\"\x04\xb0\xf5\x18\x03\x12b\n" +
+	"\tLaunchApp\x12&.fairlead.executor.v1.LaunchAppRequest\x1a'.fairlead.executor.v1.LaunchAppResponse\"\x04\xb0\xf5\x18\x03\x12Y\n" +
+	"\x06Cancel\x12#.fairlead.executor.v1.CancelRequest\x1a$.fairlead.executor.v1.CancelResponse\"\x04\xb0\xf5\x18\x04B\xd4\x01\n" +
 	"\x18com.fairlead.executor.v1B\x14ExecutorServiceProtoP\x01Z0fairlead.dev/gen/fairlead/executor/v1;executorv1\xa2\x02\x03FEX\xaa\x02\x14Fairlead.Executor.V1\xca\x02\x14Fairlead\\Executor\\V1\xe2\x02 Fairlead\\Executor\\V1\\GPBMetadata\xea\x02\x16Fairlead::Executor::V1b\x06proto3"
 
 var (
@@ -2432,167 +3012,199 @@ func file_fairlead_executor_v1_executor_service_proto_rawDescGZIP() []byte {
 	return file_fairlead_executor_v1_executor_service_proto_rawDescData
 }
 
-var file_fairlead_executor_v1_executor_service_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_fairlead_executor_v1_executor_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_fairlead_executor_v1_executor_service_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
 var file_fairlead_executor_v1_executor_service_proto_goTypes = []any{
-	(*AttachRequest)(nil),        // 0: fairlead.executor.v1.AttachRequest
-	(*AttachResponse)(nil),       // 1: fairlead.executor.v1.AttachResponse
-	(*Handshake)(nil),            // 2: fairlead.executor.v1.Handshake
-	(*AbilitiesChanged)(nil),     // 3: fairlead.executor.v1.AbilitiesChanged
-	(*BeginSessionRequest)(nil),  // 4: fairlead.executor.v1.BeginSessionRequest
-	(*BeginSessionResponse)(nil), // 5: fairlead.executor.v1.BeginSessionResponse
-	(*EndSessionRequest)(nil),    // 6: fairlead.executor.v1.EndSessionRequest
-	(*EndSessionResponse)(nil),   // 7: fairlead.executor.v1.EndSessionResponse
-	(*ListAppsRequest)(nil),      // 8: fairlead.executor.v1.ListAppsRequest
-	(*AppFacts)(nil),             // 9: fairlead.executor.v1.AppFacts
-	(*ListAppsResponse)(nil),     // 10: fairlead.executor.v1.ListAppsResponse
-	(*ListWindowsRequest)(nil),   // 11: fairlead.executor.v1.ListWindowsRequest
-	(*WindowFacts)(nil),          // 12: fairlead.executor.v1.WindowFacts
-	(*ListWindowsResponse)(nil),  // 13: fairlead.executor.v1.ListWindowsResponse
-	(*ResolveAppRequest)(nil),    // 14: fairlead.executor.v1.ResolveAppRequest
-	(*ResolveAppResponse)(nil),   // 15: fairlead.executor.v1.ResolveAppResponse
-	(*TreeLimits)(nil),           // 16: fairlead.executor.v1.TreeLimits
-	(*PictureRequest)(nil),       // 17: fairlead.executor.v1.PictureRequest
-	(*Snapshot)(nil),             // 18: fairlead.executor.v1.Snapshot
-	(*SnapshotRequest)(nil),      // 19: fairlead.executor.v1.SnapshotRequest
-	(*SnapshotResponse)(nil),     // 20: fairlead.executor.v1.SnapshotResponse
-	(*DispatchRequest)(nil),      // 21: fairlead.executor.v1.DispatchRequest
-	(*DispatchResponse)(nil),     // 22: fairlead.executor.v1.DispatchResponse
-	(*LaunchAppRequest)(nil),     // 23: fairlead.executor.v1.LaunchAppRequest
-	(*LaunchAppResponse)(nil),    // 24: fairlead.executor.v1.LaunchAppResponse
-	(*CancelRequest)(nil),        // 25: fairlead.executor.v1.CancelRequest
-	(*CancelResponse)(nil),       // 26: fairlead.executor.v1.CancelResponse
-	(*v1.Fence)(nil),             // 27: fairlead.common.v1.Fence
-	(*v1.Ability)(nil),           // 28: fairlead.common.v1.Ability
-	(v1.ExecutorCode)(0),         // 29: fairlead.common.v1.ExecutorCode
-	(*v1.Permit)(nil),            // 30: fairlead.common.v1.Permit
-	(*v1.WindowIdentity)(nil),    // 31: fairlead.common.v1.WindowIdentity
-	(*v1.Rect)(nil),              // 32: fairlead.common.v1.Rect
-	(*v1.Resolution)(nil),        // 33: fairlead.common.v1.Resolution
-	(v1.PictureFormat)(0),        // 34: fairlead.common.v1.PictureFormat
-	(*v1.Surface)(nil),           // 35: fairlead.common.v1.Surface
-	(*v1.RelatedWindow)(nil),     // 36: fairlead.common.v1.RelatedWindow
-	(*v1.PageIdentity)(nil),      // 37: fairlead.common.v1.PageIdentity
-	(*v1.Display)(nil),           // 38: fairlead.common.v1.Display
-	(*v1.Element)(nil),           // 39: fairlead.common.v1.Element
-	(*v1.Truncation)(nil),        // 40: fairlead.common.v1.Truncation
-	(v1.TreeQuality)(0),          // 41: fairlead.common.v1.TreeQuality
-	(*v1.Picture)(nil),           // 42: fairlead.common.v1.Picture
-	(v1.PictureAbsence)(0),       // 43: fairlead.common.v1.PictureAbsence
-	(v1.Redaction)(0),            // 44: fairlead.common.v1.Redaction
-	(*v1.RefusalDetail)(nil),     // 45: fairlead.common.v1.RefusalDetail
-	(*v1.Act)(nil),               // 46: fairlead.common.v1.Act
-	(v1.Outcome)(0),              // 47: fairlead.common.v1.Outcome
-	(v1.Route)(0),                // 48: fairlead.common.v1.Route
-	(v1.Effect)(0),               // 49: fairlead.common.v1.Effect
-	(*v1.Verification)(nil),      // 50: fairlead.common.v1.Verification
-	(v1.ObservationMissing)(0),   // 51: fairlead.common.v1.ObservationMissing
-	(*v1.WindowChange)(nil),      // 52: fairlead.common.v1.WindowChange
-	(*v1.Desk)(nil),              // 53: fairlead.common.v1.Desk
+	(DeskEventKind)(0),           // 0: fairlead.executor.v1.DeskEventKind
+	(*AttachRequest)(nil),        // 1: fairlead.executor.v1.AttachRequest
+	(*AttachResponse)(nil),       // 2: fairlead.executor.v1.AttachResponse
+	(*DeskEvent)(nil),            // 3: fairlead.executor.v1.DeskEvent
+	(*Handshake)(nil),            // 4: fairlead.executor.v1.Handshake
+	(*AbilitiesChanged)(nil),     // 5: fairlead.executor.v1.AbilitiesChanged
+	(*BeginSessionRequest)(nil),  // 6: fairlead.executor.v1.BeginSessionRequest
+	(*BeginSessionResponse)(nil), // 7: fairlead.executor.v1.BeginSessionResponse
+	(*EndSessionRequest)(nil),    // 8: fairlead.executor.v1.EndSessionRequest
+	(*EndSessionResponse)(nil),   // 9: fairlead.executor.v1.EndSessionResponse
+	(*ListAppsRequest)(nil),      // 10: fairlead.executor.v1.ListAppsRequest
+	(*AppFacts)(nil),             // 11: fairlead.executor.v1.AppFacts
+	(*ListAppsResponse)(nil),     // 12: fairlead.executor.v1.ListAppsResponse
+	(*ListWindowsRequest)(nil),   // 13: fairlead.executor.v1.ListWindowsRequest
+	(*WindowFacts)(nil),          // 14: fairlead.executor.v1.WindowFacts
+	(*ListWindowsResponse)(nil),  // 15: fairlead.executor.v1.ListWindowsResponse
+	(*ResolveAppRequest)(nil),    // 16: fairlead.executor.v1.ResolveAppRequest
+	(*ResolveAppResponse)(nil),   // 17: fairlead.executor.v1.ResolveAppResponse
+	(*TreeLimits)(nil),           // 18: fairlead.executor.v1.TreeLimits
+	(*PictureRequest)(nil),       // 19: fairlead.executor.v1.PictureRequest
+	(*Snapshot)(nil),             // 20: fairlead.executor.v1.Snapshot
+	(*SnapshotRequest)(nil),      // 21: fairlead.executor.v1.SnapshotRequest
+	(*SnapshotResponse)(nil),     // 22: fairlead.executor.v1.SnapshotResponse
+	(*DispatchRequest)(nil),      // 23: fairlead.executor.v1.DispatchRequest
+	(*DispatchResponse)(nil),     // 24: fairlead.executor.v1.DispatchResponse
+	(*LaunchAppRequest)(nil),     // 25: fairlead.executor.v1.LaunchAppRequest
+	(*LaunchAppResponse)(nil),    // 26: fairlead.executor.v1.LaunchAppResponse
+	(*CancelRequest)(nil),        // 27: fairlead.executor.v1.CancelRequest
+	(*CancelResponse)(nil),       // 28: fairlead.executor.v1.CancelResponse
+	(*CaptureRequest)(nil),       // 29: fairlead.executor.v1.CaptureRequest
+	(*CaptureResponse)(nil),      // 30: fairlead.executor.v1.CaptureResponse
+	(*GetDeskRequest)(nil),       // 31: fairlead.executor.v1.GetDeskRequest
+	(*GetDeskResponse)(nil),      // 32: fairlead.executor.v1.GetDeskResponse
+	(*v1.Fence)(nil),             // 33: fairlead.common.v1.Fence
+	(*v1.WindowIdentity)(nil),    // 34: fairlead.common.v1.WindowIdentity
+	(*v1.Ability)(nil),           // 35: fairlead.common.v1.Ability
+	(v1.ExecutorCode)(0),         // 36: fairlead.common.v1.ExecutorCode
+	(*v1.Permit)(nil),            // 37: fairlead.common.v1.Permit
+	(*v1.Rect)(nil),              // 38: fairlead.common.v1.Rect
+	(*v1.Resolution)(nil),        // 39: fairlead.common.v1.Resolution
+	(v1.PictureFormat)(0),        // 40: fairlead.common.v1.PictureFormat
+	(*v1.Surface)(nil),           // 41: fairlead.common.v1.Surface
+	(*v1.RelatedWindow)(nil),     // 42: fairlead.common.v1.RelatedWindow
+	(*v1.PageIdentity)(nil),      // 43: fairlead.common.v1.PageIdentity
+	(*v1.Display)(nil),           // 44: fairlead.common.v1.Display
+	(*v1.Element)(nil),           // 45: fairlead.common.v1.Element
+	(*v1.Truncation)(nil),        // 46: fairlead.common.v1.Truncation
+	(v1.TreeQuality)(0),          // 47: fairlead.common.v1.TreeQuality
+	(*v1.Picture)(nil),           // 48: fairlead.common.v1.Picture
+	(v1.PictureAbsence)(0),       // 49: fairlead.common.v1.PictureAbsence
+	(v1.Redaction)(0),            // 50: fairlead.common.v1.Redaction
+	(*v1.RefusalDetail)(nil),     // 51: fairlead.common.v1.RefusalDetail
+	(*v1.Act)(nil),               // 52: fairlead.common.v1.Act
+	(*v1.SurfacePoint)(nil),      // 53: fairlead.common.v1.SurfacePoint
+	(v1.Outcome)(0),              // 54: fairlead.common.v1.Outcome
+	(v1.Route)(0),                // 55: fairlead.common.v1.Route
+	(v1.Effect)(0),               // 56: fairlead.common.v1.Effect
+	(*v1.Verification)(nil),      // 57: fairlead.common.v1.Verification
+	(v1.ObservationMissing)(0),   // 58: fairlead.common.v1.ObservationMissing
+	(*v1.WindowChange)(nil),      // 59: fairlead.common.v1.WindowChange
+	(*v1.Desk)(nil),              // 60: fairlead.common.v1.Desk
+	(*v1.Point)(nil),             // 61: fairlead.common.v1.Point
 }
 var file_fairlead_executor_v1_executor_service_proto_depIdxs = []int32{
-	27, // 0: fairlead.executor.v1.AttachRequest.fence:type_name -> fairlead.common.v1.Fence
-	27, // 1: fairlead.executor.v1.AttachResponse.fence:type_name -> fairlead.common.v1.Fence
-	2,  // 2: fairlead.executor.v1.AttachResponse.handshake:type_name -> fairlead.executor.v1.Handshake
-	3,  // 3: fairlead.executor.v1.AttachResponse.abilities:type_name -> fairlead.executor.v1.AbilitiesChanged
-	28, // 4: fairlead.executor.v1.Handshake.abilities:type_name -> fairlead.common.v1.Ability
-	28, // 5: fairlead.executor.v1.AbilitiesChanged.abilities:type_name -> fairlead.common.v1.Ability
-	27, // 6: fairlead.executor.v1.BeginSessionRequest.fence:type_name -> fairlead.common.v1.Fence
-	27, // 7: fairlead.executor.v1.BeginSessionResponse.fence:type_name -> fairlead.common.v1.Fence
-	29, // 8: fairlead.executor.v1.BeginSessionResponse.code:type_name -> fairlead.common.v1.ExecutorCode
-	27, // 9: fairlead.executor.v1.EndSessionRequest.fence:type_name -> fairlead.common.v1.Fence
-	27, // 10: fairlead.executor.v1.EndSessionResponse.fence:type_name -> fairlead.common.v1.Fence
-	27, // 11: fairlead.executor.v1.ListAppsRequest.fence:type_name -> fairlead.common.v1.Fence
-	30, // 12: fairlead.executor.v1.ListAppsRequest.permit:type_name -> fairlead.common.v1.Permit
-	27, // 13: fairlead.executor.v1.ListAppsResponse.fence:type_name -> fairlead.common.v1.Fence
-	29, // 14: fairlead.executor.v1.ListAppsResponse.code:type_name -> fairlead.common.v1.ExecutorCode
-	9,  // 15: fairlead.executor.v1.ListAppsResponse.apps:type_name -> fairlead.executor.v1.AppFacts
-	27, // 16: fairlead.executor.v1.ListWindowsRequest.fence:type_name -> fairlead.common.v1.Fence
-	30, // 17: fairlead.executor.v1.ListWindowsRequest.permits:type_name -> fairlead.common.v1.Permit
-	31, // 18: fairlead.executor.v1.WindowFacts.window:type_name -> fairlead.common.v1.WindowIdentity
-	32, // 19: fairlead.executor.v1.WindowFacts.bounds:type_name -> fairlead.common.v1.Rect
-	27, // 20: fairlead.executor.v1.ListWindowsResponse.fence:type_name -> fairlead.common.v1.Fence
-	29, // 21: fairlead.executor.v1.ListWindowsResponse.code:type_name -> fairlead.common.v1.ExecutorCode
-	12, // 22: fairlead.executor.v1.ListWindowsResponse.windows:type_name -> fairlead.executor.v1.WindowFacts
-	27, // 23: fairlead.executor.v1.ResolveAppRequest.fence:type_name -> fairlead.common.v1.Fence
-	27, // 24: fairlead.executor.v1.ResolveAppResponse.fence:type_name -> fairlead.common.v1.Fence
-	29, // 25: fairlead.executor.v1.ResolveAppResponse.code:type_name -> fairlead.common.v1.ExecutorCode
-	33, // 26: fairlead.executor.v1.ResolveAppResponse.resolution:type_name -> fairlead.common.v1.Resolution
-	30, // 27: fairlead.executor.v1.PictureRequest.permit:type_name -> fairlead.common.v1.Permit
-	34, // 28: fairlead.executor.v1.PictureRequest.format:type_name -> fairlead.common.v1.PictureFormat
-	31, // 29: fairlead.executor.v1.Snapshot.window:type_name -> fairlead.common.v1.WindowIdentity
-	32, // 30: fairlead.executor.v1.Snapshot.bounds:type_name -> fairlead.common.v1.Rect
-	35, // 31: fairlead.executor.v1.Snapshot.surfaces:type_name -> fairlead.common.v1.Surface
-	36, // 32: fairlead.executor.v1.Snapshot.related:type_name -> fairlead.common.v1.RelatedWindow
-	37, // 33: fairlead.executor.v1.Snapshot.page:type_name -> fairlead.common.v1.PageIdentity
-	38, // 34: fairlead.executor.v1.Snapshot.displays:type_name -> fairlead.common.v1.Display
-	39, // 35: fairlead.executor.v1.Snapshot.elements:type_name -> fairlead.common.v1.Element
-	40, // 36: fairlead.executor.v1.Snapshot.truncations:type_name -> fairlead.common.v1.Truncation
-	41, // 37: fairlead.executor.v1.Snapshot.tree_quality:type_name -> fairlead.common.v1.TreeQuality
-	42, // 38: fairlead.executor.v1.Snapshot.picture:type_name -> fairlead.common.v1.Picture
-	43, // 39: fairlead.executor.v1.Snapshot.picture_absence:type_name -> fairlead.common.v1.PictureAbsence
-	44, // 40: fairlead.executor.v1.Snapshot.redaction:type_name -> fairlead.common.v1.Redaction
-	27, // 41: fairlead.executor.v1.SnapshotRequest.fence:type_name -> fairlead.common.v1.Fence
-	30, // 42: fairlead.executor.v1.SnapshotRequest.permit:type_name -> fairlead.common.v1.Permit
-	31, // 43: fairlead.executor.v1.SnapshotRequest.window:type_name -> fairlead.common.v1.WindowIdentity
-	16, // 44: fairlead.executor.v1.SnapshotRequest.limits:type_name -> fairlead.executor.v1.TreeLimits
-	17, // 45: fairlead.executor.v1.SnapshotRequest.picture:type_name -> fairlead.executor.v1.PictureRequest
-	27, // 46: fairlead.executor.v1.SnapshotResponse.fence:type_name -> fairlead.common.v1.Fence
-	29, // 47: fairlead.executor.v1.SnapshotResponse.code:type_name -> fairlead.common.v1.ExecutorCode
-	45, // 48: fairlead.executor.v1.SnapshotResponse.detail:type_name -> fairlead.common.v1.RefusalDetail
-	18, // 49: fairlead.executor.v1.SnapshotResponse.snapshot:type_name -> fairlead.executor.v1.Snapshot
-	27, // 50: fairlead.executor.v1.DispatchRequest.fence:type_name -> fairlead.common.v1.Fence
-	30, // 51: fairlead.executor.v1.DispatchRequest.permit:type_name -> fairlead.common.v1.Permit
-	46, // 52: fairlead.executor.v1.DispatchRequest.act:type_name -> fairlead.common.v1.Act
-	16, // 53: fairlead.executor.v1.DispatchRequest.limits:type_name -> fairlead.executor.v1.TreeLimits
-	17, // 54: fairlead.executor.v1.DispatchRequest.picture:type_name -> fairlead.executor.v1.PictureRequest
-	27, // 55: fairlead.executor.v1.DispatchResponse.fence:type_name -> fairlead.common.v1.Fence
-	29, // 56: fairlead.executor.v1.DispatchResponse.code:type_name -> fairlead.common.v1.ExecutorCode
-	45, // 57: fairlead.executor.v1.DispatchResponse.detail:type_name -> fairlead.common.v1.RefusalDetail
-	47, // 58: fairlead.executor.v1.DispatchResponse.outcome:type_name -> fairlead.common.v1.Outcome
-	48, // 59: fairlead.executor.v1.DispatchResponse.route:type_name -> fairlead.common.v1.Route
-	49, // 60: fairlead.executor.v1.DispatchResponse.effect:type_name -> fairlead.common.v1.Effect
-	50, // 61: fairlead.executor.v1.DispatchResponse.verification:type_name -> fairlead.common.v1.Verification
-	18, // 62: fairlead.executor.v1.DispatchResponse.after:type_name -> fairlead.executor.v1.Snapshot
-	51, // 63: fairlead.executor.v1.DispatchResponse.observation_missing:type_name -> fairlead.common.v1.ObservationMissing
-	52, // 64: fairlead.executor.v1.DispatchResponse.window_changes:type_name -> fairlead.common.v1.WindowChange
-	53, // 65: fairlead.executor.v1.DispatchResponse.desk:type_name -> fairlead.common.v1.Desk
-	27, // 66: fairlead.executor.v1.LaunchAppRequest.fence:type_name -> fairlead.common.v1.Fence
-	30, // 67: fairlead.executor.v1.LaunchAppRequest.permit:type_name -> fairlead.common.v1.Permit
-	27, // 68: fairlead.executor.v1.LaunchAppResponse.fence:type_name -> fairlead.common.v1.Fence
-	29, // 69: fairlead.executor.v1.LaunchAppResponse.code:type_name -> fairlead.common.v1.ExecutorCode
-	47, // 70: fairlead.executor.v1.LaunchAppResponse.outcome:type_name -> fairlead.common.v1.Outcome
-	49, // 71: fairlead.executor.v1.LaunchAppResponse.effect:type_name -> fairlead.common.v1.Effect
-	48, // 72: fairlead.executor.v1.LaunchAppResponse.route:type_name -> fairlead.common.v1.Route
-	50, // 73: fairlead.executor.v1.LaunchAppResponse.verification:type_name -> fairlead.common.v1.Verification
-	52, // 74: fairlead.executor.v1.LaunchAppResponse.window_changes:type_name -> fairlead.common.v1.WindowChange
-	53, // 75: fairlead.executor.v1.LaunchAppResponse.desk:type_name -> fairlead.common.v1.Desk
-	27, // 76: fairlead.executor.v1.CancelRequest.fence:type_name -> fairlead.common.v1.Fence
-	27, // 77: fairlead.executor.v1.CancelResponse.fence:type_name -> fairlead.common.v1.Fence
-	0,  // 78: fairlead.executor.v1.ExecutorService.Attach:input_type -> fairlead.executor.v1.AttachRequest
-	4,  // 79: fairlead.executor.v1.ExecutorService.BeginSession:input_type -> fairlead.executor.v1.BeginSessionRequest
-	6,  // 80: fairlead.executor.v1.ExecutorService.EndSession:input_type -> fairlead.executor.v1.EndSessionRequest
-	8,  // 81: fairlead.executor.v1.ExecutorService.ListApps:input_type -> fairlead.executor.v1.ListAppsRequest
-	11, // 82: fairlead.executor.v1.ExecutorService.ListWindows:input_type -> fairlead.executor.v1.ListWindowsRequest
-	14, // 83: fairlead.executor.v1.ExecutorService.ResolveApp:input_type -> fairlead.executor.v1.ResolveAppRequest
-	19, // 84: fairlead.executor.v1.ExecutorService.Snapshot:input_type -> fairlead.executor.v1.SnapshotRequest
-	21, // 85: fairlead.executor.v1.ExecutorService.Dispatch:input_type -> fairlead.executor.v1.DispatchRequest
-	23, // 86: fairlead.executor.v1.ExecutorService.LaunchApp:input_type -> fairlead.executor.v1.LaunchAppRequest
-	25, // 87: fairlead.executor.v1.ExecutorService.Cancel:input_type -> fairlead.executor.v1.CancelRequest
-	1,  // 88: fairlead.executor.v1.ExecutorService.Attach:output_type -> fairlead.executor.v1.AttachResponse
-	5,  // 89: fairlead.executor.v1.ExecutorService.BeginSession:output_type -> fairlead.executor.v1.BeginSessionResponse
-	7,  // 90: fairlead.executor.v1.ExecutorService.EndSession:output_type -> fairlead.executor.v1.EndSessionResponse
-	10, // 91: fairlead.executor.v1.ExecutorService.ListApps:output_type -> fairlead.executor.v1.ListAppsResponse
-	13, // 92: fairlead.executor.v1.ExecutorService.ListWindows:output_type -> fairlead.executor.v1.ListWindowsResponse
-	15, // 93: fairlead.executor.v1.ExecutorService.ResolveApp:output_type -> fairlead.executor.v1.ResolveAppResponse
-	20, // 94: fairlead.executor.v1.ExecutorService.Snapshot:output_type -> fairlead.executor.v1.SnapshotResponse
-	22, // 95: fairlead.executor.v1.ExecutorService.Dispatch:output_type -> fairlead.executor.v1.DispatchResponse
-	24, // 96: fairlead.executor.v1.ExecutorService.LaunchApp:output_type -> fairlead.executor.v1.LaunchAppResponse
-	26, // 97: fairlead.executor.v1.ExecutorService.Cancel:output_type -> fairlead.executor.v1.CancelResponse
-	88, // [88:98] is the sub-list for method output_type
-	78, // [78:88] is the sub-list for method input_type
-	78, // [78:78] is the sub-list for extension type_name
-	78, // [78:78] is the sub-list for extension extendee
-	0,  // [0:78] is the sub-list for field type_name
+	33,  // 0: fairlead.executor.v1.AttachRequest.fence:type_name -> fairlead.common.v1.Fence
+	33,  // 1: fairlead.executor.v1.AttachResponse.fence:type_name -> fairlead.common.v1.Fence
+	4,   // 2: fairlead.executor.v1.AttachResponse.handshake:type_name -> fairlead.executor.v1.Handshake
+	5,   // 3: fairlead.executor.v1.AttachResponse.abilities:type_name -> fairlead.executor.v1.AbilitiesChanged
+	3,   // 4: fairlead.executor.v1.AttachResponse.desk:type_name -> fairlead.executor.v1.DeskEvent
+	0,   // 5: fairlead.executor.v1.DeskEvent.kind:type_name -> fairlead.executor.v1.DeskEventKind
+	34,  // 6: fairlead.executor.v1.DeskEvent.window:type_name -> fairlead.common.v1.WindowIdentity
+	35,  // 7: fairlead.executor.v1.Handshake.abilities:type_name -> fairlead.common.v1.Ability
+	35,  // 8: fairlead.executor.v1.AbilitiesChanged.abilities:type_name -> fairlead.common.v1.Ability
+	33,  // 9: fairlead.executor.v1.BeginSessionRequest.fence:type_name -> fairlead.common.v1.Fence
+	33,  // 10: fairlead.executor.v1.BeginSessionResponse.fence:type_name -> fairlead.common.v1.Fence
+	36,  // 11: fairlead.executor.v1.BeginSessionResponse.code:type_name -> fairlead.common.v1.ExecutorCode
+	33,  // 12: fairlead.executor.v1.EndSessionRequest.fence:type_name -> fairlead.common.v1.Fence
+	33,  // 13: fairlead.executor.v1.EndSessionResponse.fence:type_name -> fairlead.common.v1.Fence
+	33,  // 14: fairlead.executor.v1.ListAppsRequest.fence:type_name -> fairlead.common.v1.Fence
+	37,  // 15: fairlead.executor.v1.ListAppsRequest.permit:type_name -> fairlead.common.v1.Permit
+	33,  // 16: fairlead.executor.v1.ListAppsResponse.fence:type_name -> fairlead.common.v1.Fence
+	36,  // 17: fairlead.executor.v1.ListAppsResponse.code:type_name -> fairlead.common.v1.ExecutorCode
+	11,  // 18: fairlead.executor.v1.ListAppsResponse.apps:type_name -> fairlead.executor.v1.AppFacts
+	33,  // 19: fairlead.executor.v1.ListWindowsRequest.fence:type_name -> fairlead.common.v1.Fence
+	37,  // 20: fairlead.executor.v1.ListWindowsRequest.permits:type_name -> fairlead.common.v1.Permit
+	34,  // 21: fairlead.executor.v1.WindowFacts.window:type_name -> fairlead.common.v1.WindowIdentity
+	38,  // 22: fairlead.executor.v1.WindowFacts.bounds:type_name -> fairlead.common.v1.Rect
+	33,  // 23: fairlead.executor.v1.ListWindowsResponse.fence:type_name -> fairlead.common.v1.Fence
+	36,  // 24: fairlead.executor.v1.ListWindowsResponse.code:type_name -> fairlead.common.v1.ExecutorCode
+	14,  // 25: fairlead.executor.v1.ListWindowsResponse.windows:type_name -> fairlead.executor.v1.WindowFacts
+	33,  // 26: fairlead.executor.v1.ResolveAppRequest.fence:type_name -> fairlead.common.v1.Fence
+	33,  // 27: fairlead.executor.v1.ResolveAppResponse.fence:type_name -> fairlead.common.v1.Fence
+	36,  // 28: fairlead.executor.v1.ResolveAppResponse.code:type_name -> fairlead.common.v1.ExecutorCode
+	39,  // 29: fairlead.executor.v1.ResolveAppResponse.resolution:type_name -> fairlead.common.v1.Resolution
+	37,  // 30: fairlead.executor.v1.PictureRequest.permit:type_name -> fairlead.common.v1.Permit
+	40,  // 31: fairlead.executor.v1.PictureRequest.format:type_name -> fairlead.common.v1.PictureFormat
+	34,  // 32: fairlead.executor.v1.Snapshot.window:type_name -> fairlead.common.v1.WindowIdentity
+	38,  // 33: fairlead.executor.v1.Snapshot.bounds:type_name -> fairlead.common.v1.Rect
+	41,  // 34: fairlead.executor.v1.Snapshot.surfaces:type_name -> fairlead.common.v1.Surface
+	42,  // 35: fairlead.executor.v1.Snapshot.related:type_name -> fairlead.common.v1.RelatedWindow
+	43,  // 36: fairlead.executor.v1.Snapshot.page:type_name -> fairlead.common.v1.PageIdentity
+	44,  // 37: fairlead.executor.v1.Snapshot.displays:type_name -> fairlead.common.v1.Display
+	45,  // 38: fairlead.executor.v1.Snapshot.elements:type_name -> fairlead.common.v1.Element
+	46,  // 39: fairlead.executor.v1.Snapshot.truncations:type_name -> fairlead.common.v1.Truncation
+	47,  // 40: fairlead.executor.v1.Snapshot.tree_quality:type_name -> fairlead.common.v1.TreeQuality
+	48,  // 41: fairlead.executor.v1.Snapshot.picture:type_name -> fairlead.common.v1.Picture
+	49,  // 42: fairlead.executor.v1.Snapshot.picture_absence:type_name -> fairlead.common.v1.PictureAbsence
+	50,  // 43: fairlead.executor.v1.Snapshot.redaction:type_name -> fairlead.common.v1.Redaction
+	33,  // 44: fairlead.executor.v1.SnapshotRequest.fence:type_name -> fairlead.common.v1.Fence
+	37,  // 45: fairlead.executor.v1.SnapshotRequest.permit:type_name -> fairlead.common.v1.Permit
+	34,  // 46: fairlead.executor.v1.SnapshotRequest.window:type_name -> fairlead.common.v1.WindowIdentity
+	18,  // 47: fairlead.executor.v1.SnapshotRequest.limits:type_name -> fairlead.executor.v1.TreeLimits
+	19,  // 48: fairlead.executor.v1.SnapshotRequest.picture:type_name -> fairlead.executor.v1.PictureRequest
+	33,  // 49: fairlead.executor.v1.SnapshotResponse.fence:type_name -> fairlead.common.v1.Fence
+	36,  // 50: fairlead.executor.v1.SnapshotResponse.code:type_name -> fairlead.common.v1.ExecutorCode
+	51,  // 51: fairlead.executor.v1.SnapshotResponse.detail:type_name -> fairlead.common.v1.RefusalDetail
+	20,  // 52: fairlead.executor.v1.SnapshotResponse.snapshot:type_name -> fairlead.executor.v1.Snapshot
+	33,  // 53: fairlead.executor.v1.DispatchRequest.fence:type_name -> fairlead.common.v1.Fence
+	37,  // 54: fairlead.executor.v1.DispatchRequest.permit:type_name -> fairlead.common.v1.Permit
+	52,  // 55: fairlead.executor.v1.DispatchRequest.act:type_name -> fairlead.common.v1.Act
+	18,  // 56: fairlead.executor.v1.DispatchRequest.limits:type_name -> fairlead.executor.v1.TreeLimits
+	19,  // 57: fairlead.executor.v1.DispatchRequest.picture:type_name -> fairlead.executor.v1.PictureRequest
+	53,  // 58: fairlead.executor.v1.DispatchRequest.points:type_name -> fairlead.common.v1.SurfacePoint
+	33,  // 59: fairlead.executor.v1.DispatchResponse.fence:type_name -> fairlead.common.v1.Fence
+	36,  // 60: fairlead.executor.v1.DispatchResponse.code:type_name -> fairlead.common.v1.ExecutorCode
+	51,  // 61: fairlead.executor.v1.DispatchResponse.detail:type_name -> fairlead.common.v1.RefusalDetail
+	54,  // 62: fairlead.executor.v1.DispatchResponse.outcome:type_name -> fairlead.common.v1.Outcome
+	55,  // 63: fairlead.executor.v1.DispatchResponse.route:type_name -> fairlead.common.v1.Route
+	56,  // 64: fairlead.executor.v1.DispatchResponse.effect:type_name -> fairlead.common.v1.Effect
+	57,  // 65: fairlead.executor.v1.DispatchResponse.verification:type_name -> fairlead.common.v1.Verification
+	20,  // 66: fairlead.executor.v1.DispatchResponse.after:type_name -> fairlead.executor.v1.Snapshot
+	58,  // 67: fairlead.executor.v1.DispatchResponse.observation_missing:type_name -> fairlead.common.v1.ObservationMissing
+	59,  // 68: fairlead.executor.v1.DispatchResponse.window_changes:type_name -> fairlead.common.v1.WindowChange
+	60,  // 69: fairlead.executor.v1.DispatchResponse.desk:type_name -> fairlead.common.v1.Desk
+	33,  // 70: fairlead.executor.v1.LaunchAppRequest.fence:type_name -> fairlead.common.v1.Fence
+	37,  // 71: fairlead.executor.v1.LaunchAppRequest.permit:type_name -> fairlead.common.v1.Permit
+	33,  // 72: fairlead.executor.v1.LaunchAppResponse.fence:type_name -> fairlead.common.v1.Fence
+	36,  // 73: fairlead.executor.v1.LaunchAppResponse.code:type_name -> fairlead.common.v1.ExecutorCode
+	54,  // 74: fairlead.executor.v1.LaunchAppResponse.outcome:type_name -> fairlead.common.v1.Outcome
+	56,  // 75: fairlead.executor.v1.LaunchAppResponse.effect:type_name -> fairlead.common.v1.Effect
+	55,  // 76: fairlead.executor.v1.LaunchAppResponse.route:type_name -> fairlead.common.v1.Route
+	57,  // 77: fairlead.executor.v1.LaunchAppResponse.verification:type_name -> fairlead.common.v1.Verification
+	59,  // 78: fairlead.executor.v1.LaunchAppResponse.window_changes:type_name -> fairlead.common.v1.WindowChange
+	60,  // 79: fairlead.executor.v1.LaunchAppResponse.desk:type_name -> fairlead.common.v1.Desk
+	33,  // 80: fairlead.executor.v1.CancelRequest.fence:type_name -> fairlead.common.v1.Fence
+	33,  // 81: fairlead.executor.v1.CancelResponse.fence:type_name -> fairlead.common.v1.Fence
+	33,  // 82: fairlead.executor.v1.CaptureRequest.fence:type_name -> fairlead.common.v1.Fence
+	38,  // 83: fairlead.executor.v1.CaptureRequest.region:type_name -> fairlead.common.v1.Rect
+	19,  // 84: fairlead.executor.v1.CaptureRequest.picture:type_name -> fairlead.executor.v1.PictureRequest
+	33,  // 85: fairlead.executor.v1.CaptureResponse.fence:type_name -> fairlead.common.v1.Fence
+	36,  // 86: fairlead.executor.v1.CaptureResponse.code:type_name -> fairlead.common.v1.ExecutorCode
+	51,  // 87: fairlead.executor.v1.CaptureResponse.detail:type_name -> fairlead.common.v1.RefusalDetail
+	48,  // 88: fairlead.executor.v1.CaptureResponse.picture:type_name -> fairlead.common.v1.Picture
+	49,  // 89: fairlead.executor.v1.CaptureResponse.picture_absence:type_name -> fairlead.common.v1.PictureAbsence
+	50,  // 90: fairlead.executor.v1.CaptureResponse.redaction:type_name -> fairlead.common.v1.Redaction
+	33,  // 91: fairlead.executor.v1.GetDeskRequest.fence:type_name -> fairlead.common.v1.Fence
+	37,  // 92: fairlead.executor.v1.GetDeskRequest.permit:type_name -> fairlead.common.v1.Permit
+	33,  // 93: fairlead.executor.v1.GetDeskResponse.fence:type_name -> fairlead.common.v1.Fence
+	36,  // 94: fairlead.executor.v1.GetDeskResponse.code:type_name -> fairlead.common.v1.ExecutorCode
+	61,  // 95: fairlead.executor.v1.GetDeskResponse.user_pointer:type_name -> fairlead.common.v1.Point
+	61,  // 96: fairlead.executor.v1.GetDeskResponse.agent_pointer:type_name -> fairlead.common.v1.Point
+	1,   // 97: fairlead.executor.v1.ExecutorService.Attach:input_type -> fairlead.executor.v1.AttachRequest
+	6,   // 98: fairlead.executor.v1.ExecutorService.BeginSession:input_type -> fairlead.executor.v1.BeginSessionRequest
+	8,   // 99: fairlead.executor.v1.ExecutorService.EndSession:input_type -> fairlead.executor.v1.EndSessionRequest
+	10,  // 100: fairlead.executor.v1.ExecutorService.ListApps:input_type -> fairlead.executor.v1.ListAppsRequest
+	13,  // 101: fairlead.executor.v1.ExecutorService.ListWindows:input_type -> fairlead.executor.v1.ListWindowsRequest
+	16,  // 102: fairlead.executor.v1.ExecutorService.ResolveApp:input_type -> fairlead.executor.v1.ResolveAppRequest
+	21,  // 103: fairlead.executor.v1.ExecutorService.Snapshot:input_type -> fairlead.executor.v1.SnapshotRequest
+	29,  // 104: fairlead.executor.v1.ExecutorService.Capture:input_type -> fairlead.executor.v1.CaptureRequest
+	31,  // 105: fairlead.executor.v1.ExecutorService.GetDesk:input_type -> fairlead.executor.v1.GetDeskRequest
+	23,  // 106: fairlead.executor.v1.ExecutorService.Dispatch:input_type -> fairlead.executor.v1.DispatchRequest
+	25,  // 107: fairlead.executor.v1.ExecutorService.LaunchApp:input_type -> fairlead.executor.v1.LaunchAppRequest
+	27,  // 108: fairlead.executor.v1.ExecutorService.Cancel:input_type -> fairlead.executor.v1.CancelRequest
+	2,   // 109: fairlead.executor.v1.ExecutorService.Attach:output_type -> fairlead.executor.v1.AttachResponse
+	7,   // 110: fairlead.executor.v1.ExecutorService.BeginSession:output_type -> fairlead.executor.v1.BeginSessionResponse
+	9,   // 111: fairlead.executor.v1.ExecutorService.EndSession:output_type -> fairlead.executor.v1.EndSessionResponse
+	12,  // 112: fairlead.executor.v1.ExecutorService.ListApps:output_type -> fairlead.executor.v1.ListAppsResponse
+	15,  // 113: fairlead.executor.v1.ExecutorService.ListWindows:output_type -> fairlead.executor.v1.ListWindowsResponse
+	17,  // 114: fairlead.executor.v1.ExecutorService.ResolveApp:output_type -> fairlead.executor.v1.ResolveAppResponse
+	22,  // 115: fairlead.executor.v1.ExecutorService.Snapshot:output_type -> fairlead.executor.v1.SnapshotResponse
+	30,  // 116: fairlead.executor.v1.ExecutorService.Capture:output_type -> fairlead.executor.v1.CaptureResponse
+	32,  // 117: fairlead.executor.v1.ExecutorService.GetDesk:output_type -> fairlead.executor.v1.GetDeskResponse
+	24,  // 118: fairlead.executor.v1.ExecutorService.Dispatch:output_type -> fairlead.executor.v1.DispatchResponse
+	26,  // 119: fairlead.executor.v1.ExecutorService.LaunchApp:output_type -> fairlead.executor.v1.LaunchAppResponse
+	28,  // 120: fairlead.executor.v1.ExecutorService.Cancel:output_type -> fairlead.executor.v1.CancelResponse
+	109, // [109:121] is the sub-list for method output_type
+	97,  // [97:109] is the sub-list for method input_type
+	97,  // [97:97] is the sub-list for extension type_name
+	97,  // [97:97] is the sub-list for extension extendee
+	0,   // [0:97] is the sub-list for field type_name
 }
 
 func init() { file_fairlead_executor_v1_executor_service_proto_init() }
@@ -2603,19 +3215,21 @@ func file_fairlead_executor_v1_executor_service_proto_init() {
 	file_fairlead_executor_v1_executor_service_proto_msgTypes[1].OneofWrappers = []any{
 		(*AttachResponse_Handshake)(nil),
 		(*AttachResponse_Abilities)(nil),
+		(*AttachResponse_Desk)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_fairlead_executor_v1_executor_service_proto_rawDesc), len(file_fairlead_executor_v1_executor_service_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   27,
+			NumEnums:      1,
+			NumMessages:   32,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_fairlead_executor_v1_executor_service_proto_goTypes,
 		DependencyIndexes: file_fairlead_executor_v1_executor_service_proto_depIdxs,
+		EnumInfos:         file_fairlead_executor_v1_executor_service_proto_enumTypes,
 		MessageInfos:      file_fairlead_executor_v1_executor_service_proto_msgTypes,
 	}.Build()
 	File_fairlead_executor_v1_executor_service_proto = out.File

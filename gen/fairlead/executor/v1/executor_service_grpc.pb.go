@@ -28,6 +28,8 @@ const (
 	ExecutorService_ListWindows_FullMethodName  = "/fairlead.executor.v1.ExecutorService/ListWindows"
 	ExecutorService_ResolveApp_FullMethodName   = "/fairlead.executor.v1.ExecutorService/ResolveApp"
 	ExecutorService_Snapshot_FullMethodName     = "/fairlead.executor.v1.ExecutorService/Snapshot"
+	ExecutorService_Capture_FullMethodName      = "/fairlead.executor.v1.ExecutorService/Capture"
+	ExecutorService_GetDesk_FullMethodName      = "/fairlead.executor.v1.ExecutorService/GetDesk"
 	ExecutorService_Dispatch_FullMethodName     = "/fairlead.executor.v1.ExecutorService/Dispatch"
 	ExecutorService_LaunchApp_FullMethodName    = "/fairlead.executor.v1.ExecutorService/LaunchApp"
 	ExecutorService_Cancel_FullMethodName       = "/fairlead.executor.v1.ExecutorService/Cancel"
@@ -54,6 +56,10 @@ type ExecutorServiceClient interface {
 	ResolveApp(ctx context.Context, in *ResolveAppRequest, opts ...grpc.CallOption) (*ResolveAppResponse, error)
 	// Snapshot reads one window under a read permit: tree, surfaces and picture from one call (C2.1).
 	Snapshot(ctx context.Context, in *SnapshotRequest, opts ...grpc.CallOption) (*SnapshotResponse, error)
+	// Capture takes a region of a snapshot's window again, at source resolution.
+	Capture(ctx context.Context, in *CaptureRequest, opts ...grpc.CallOption) (*CaptureResponse, error)
+	// GetDesk tells what every session may ask about the desk itself.
+	GetDesk(ctx context.Context, in *GetDeskRequest, opts ...grpc.CallOption) (*GetDeskResponse, error)
 	// Dispatch checks the permit and the target and sends the act in one step.
 	Dispatch(ctx context.Context, in *DispatchRequest, opts ...grpc.CallOption) (*DispatchResponse, error)
 	// LaunchApp launches a resolved app without giving it focus.
@@ -149,6 +155,26 @@ func (c *executorServiceClient) Snapshot(ctx context.Context, in *SnapshotReques
 	return out, nil
 }
 
+func (c *executorServiceClient) Capture(ctx context.Context, in *CaptureRequest, opts ...grpc.CallOption) (*CaptureResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CaptureResponse)
+	err := c.cc.Invoke(ctx, ExecutorService_Capture_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *executorServiceClient) GetDesk(ctx context.Context, in *GetDeskRequest, opts ...grpc.CallOption) (*GetDeskResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetDeskResponse)
+	err := c.cc.Invoke(ctx, ExecutorService_GetDesk_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *executorServiceClient) Dispatch(ctx context.Context, in *DispatchRequest, opts ...grpc.CallOption) (*DispatchResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(DispatchResponse)
@@ -200,6 +226,10 @@ type ExecutorServiceServer interface {
 	ResolveApp(context.Context, *ResolveAppRequest) (*ResolveAppResponse, error)
 	// Snapshot reads one window under a read permit: tree, surfaces and picture from one call (C2.1).
 	Snapshot(context.Context, *SnapshotRequest) (*SnapshotResponse, error)
+	// Capture takes a region of a snapshot's window again, at source resolution.
+	Capture(context.Context, *CaptureRequest) (*CaptureResponse, error)
+	// GetDesk tells what every session may ask about the desk itself.
+	GetDesk(context.Context, *GetDeskRequest) (*GetDeskResponse, error)
 	// Dispatch checks the permit and the target and sends the act in one step.
 	Dispatch(context.Context, *DispatchRequest) (*DispatchResponse, error)
 	// LaunchApp launches a resolved app without giving it focus.
@@ -236,6 +266,12 @@ func (UnimplementedExecutorServiceServer) ResolveApp(context.Context, *ResolveAp
 }
 func (UnimplementedExecutorServiceServer) Snapshot(context.Context, *SnapshotRequest) (*SnapshotResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Snapshot not implemented")
+}
+func (UnimplementedExecutorServiceServer) Capture(context.Context, *CaptureRequest) (*CaptureResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Capture not implemented")
+}
+func (UnimplementedExecutorServiceServer) GetDesk(context.Context, *GetDeskRequest) (*GetDeskResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetDesk not implemented")
 }
 func (UnimplementedExecutorServiceServer) Dispatch(context.Context, *DispatchRequest) (*DispatchResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Dispatch not implemented")
@@ -386,6 +422,42 @@ func _ExecutorService_Snapshot_Handler(srv interface{}, ctx context.Context, dec
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ExecutorService_Capture_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CaptureRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ExecutorServiceServer).Capture(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ExecutorService_Capture_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ExecutorServiceServer).Capture(ctx, req.(*CaptureRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ExecutorService_GetDesk_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetDeskRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ExecutorServiceServer).GetDesk(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ExecutorService_GetDesk_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ExecutorServiceServer).GetDesk(ctx, req.(*GetDeskRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _ExecutorService_Dispatch_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(DispatchRequest)
 	if err := dec(in); err != nil {
@@ -470,6 +542,14 @@ var ExecutorService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Snapshot",
 			Handler:    _ExecutorService_Snapshot_Handler,
+		},
+		{
+			MethodName: "Capture",
+			Handler:    _ExecutorService_Capture_Handler,
+		},
+		{
+			MethodName: "GetDesk",
+			Handler:    _ExecutorService_GetDesk_Handler,
 		},
 		{
 			MethodName: "Dispatch",

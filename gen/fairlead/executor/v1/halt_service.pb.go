@@ -260,10 +260,10 @@ const file_fairlead_executor_v1_halt_service_proto_rawDesc = "" +
 	"\n" +
 	"dispatches\x18\x03 \x01(\rB\x04\xc8\xf3\x18\x01R\n" +
 	"dispatches\x12 \n" +
-	"\bsessions\x18\x04 \x01(\rB\x04\xc8\xf3\x18\x01R\bsessions2\xc3\x01\n" +
-	"\vHaltService\x12M\n" +
-	"\x04Halt\x12!.fairlead.executor.v1.HaltRequest\x1a\".fairlead.executor.v1.HaltResponse\x12e\n" +
-	"\fGetHaltState\x12).fairlead.executor.v1.GetHaltStateRequest\x1a*.fairlead.executor.v1.GetHaltStateResponseB\xd0\x01\n" +
+	"\bsessions\x18\x04 \x01(\rB\x04\xc8\xf3\x18\x01R\bsessions2\xcf\x01\n" +
+	"\vHaltService\x12S\n" +
+	"\x04Halt\x12!.fairlead.executor.v1.HaltRequest\x1a\".fairlead.executor.v1.HaltResponse\"\x04\xb0\xf5\x18\x04\x12k\n" +
+	"\fGetHaltState\x12).fairlead.executor.v1.GetHaltStateRequest\x1a*.fairlead.executor.v1.GetHaltStateResponse\"\x04\xb0\xf5\x18\x04B\xd0\x01\n" +
 	"\x18com.fairlead.executor.v1B\x10HaltServiceProtoP\x01Z0fairlead.dev/gen/fairlead/executor/v1;executorv1\xa2\x02\x03FEX\xaa\x02\x14Fairlead.Executor.V1\xca\x02\x14Fairlead\\Executor\\V1\xe2\x02 Fairlead\\Executor\\V1\\GPBMetadata\xea\x02\x16Fairlead::Executor::V1b\x06proto3"
 
 var (

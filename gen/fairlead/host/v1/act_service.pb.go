@@ -76,6 +76,63 @@ func (PictureWish) EnumDescriptor() ([]byte, []int) {
 	return file_fairlead_host_v1_act_service_proto_rawDescGZIP(), []int{0}
 }
 
+// ActState says what is known under an act id.
+type ActState int32
+
+const (
+	// Not said.
+	ActState_ACT_STATE_UNSPECIFIED ActState = 0
+	// Nothing is recorded under it: it was never sent, or its claim was returned.
+	ActState_ACT_STATE_NOT_RECORDED ActState = 1
+	// It is waiting or running.
+	ActState_ACT_STATE_RUNNING ActState = 2
+	// It ended.
+	ActState_ACT_STATE_ENDED ActState = 3
+)
+
+// Enum value maps for ActState.
+var (
+	ActState_name = map[int32]string{
+		0: "ACT_STATE_UNSPECIFIED",
+		1: "ACT_STATE_NOT_RECORDED",
+		2: "ACT_STATE_RUNNING",
+		3: "ACT_STATE_ENDED",
+	}
+	ActState_value = map[string]int32{
+		"ACT_STATE_UNSPECIFIED":  0,
+		"ACT_STATE_NOT_RECORDED": 1,
+		"ACT_STATE_RUNNING":      2,
+		"ACT_STATE_ENDED":        3,
+	}
+)
+
+func (x ActState) Enum() *ActState {
+	p := new(ActState)
+	*p = x
+	return p
+}
+
+func (x ActState) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ActState) Descriptor() protoreflect.EnumDescriptor {
+	return file_fairlead_host_v1_act_service_proto_enumTypes[1].Descriptor()
+}
+
+func (ActState) Type() protoreflect.EnumType {
+	return &file_fairlead_host_v1_act_service_proto_enumTypes[1]
+}
+
+func (x ActState) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ActState.Descriptor instead.
+func (ActState) EnumDescriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_act_service_proto_rawDescGZIP(), []int{1}
+}
+
 // After says what the observation after the act should carry.
 type After struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -140,6 +197,62 @@ func (x *After) GetRender() v1.Render {
 	return v1.Render(0)
 }
 
+// TargetHint repeats what the act is meant for. It is checked against the frame and never
+// selects a target; a contradiction is TARGET_MISMATCH (C3.6).
+type TargetHint struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The app that is meant, when set.
+	AppId string `protobuf:"bytes,1,opt,name=app_id,json=appId,proto3" json:"app_id,omitempty"`
+	// The window that is meant, when set.
+	WindowId      uint64 `protobuf:"varint,2,opt,name=window_id,json=windowId,proto3" json:"window_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TargetHint) Reset() {
+	*x = TargetHint{}
+	mi := &file_fairlead_host_v1_act_service_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TargetHint) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TargetHint) ProtoMessage() {}
+
+func (x *TargetHint) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_host_v1_act_service_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TargetHint.ProtoReflect.Descriptor instead.
+func (*TargetHint) Descriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_act_service_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *TargetHint) GetAppId() string {
+	if x != nil {
+		return x.AppId
+	}
+	return ""
+}
+
+func (x *TargetHint) GetWindowId() uint64 {
+	if x != nil {
+		return x.WindowId
+	}
+	return 0
+}
+
 // ActRequest is one act.
 type ActRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -156,14 +269,16 @@ type ActRequest struct {
 	// What to do.
 	Act *v1.Act `protobuf:"bytes,6,opt,name=act,proto3" json:"act,omitempty"`
 	// What the observation after it should carry.
-	After         *After `protobuf:"bytes,7,opt,name=after,proto3" json:"after,omitempty"`
+	After *After `protobuf:"bytes,7,opt,name=after,proto3" json:"after,omitempty"`
+	// What it is meant for, to be checked.
+	Hint          *TargetHint `protobuf:"bytes,8,opt,name=hint,proto3" json:"hint,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ActRequest) Reset() {
 	*x = ActRequest{}
-	mi := &file_fairlead_host_v1_act_service_proto_msgTypes[1]
+	mi := &file_fairlead_host_v1_act_service_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -175,7 +290,7 @@ func (x *ActRequest) String() string {
 func (*ActRequest) ProtoMessage() {}
 
 func (x *ActRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_host_v1_act_service_proto_msgTypes[1]
+	mi := &file_fairlead_host_v1_act_service_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -188,7 +303,7 @@ func (x *ActRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActRequest.ProtoReflect.Descriptor instead.
 func (*ActRequest) Descriptor() ([]byte, []int) {
-	return file_fairlead_host_v1_act_service_proto_rawDescGZIP(), []int{1}
+	return file_fairlead_host_v1_act_service_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *ActRequest) GetFence() *v1.Fence {
@@ -240,6 +355,13 @@ func (x *ActRequest) GetAfter() *After {
 	return nil
 }
 
+func (x *ActRequest) GetHint() *TargetHint {
+	if x != nil {
+		return x.Hint
+	}
+	return nil
+}
+
 // ActResponse says what became of the act and shows the window as it is now.
 type ActResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -281,7 +403,7 @@ type ActResponse struct {
 
 func (x *ActResponse) Reset() {
 	*x = ActResponse{}
-	mi := &file_fairlead_host_v1_act_service_proto_msgTypes[2]
+	mi := &file_fairlead_host_v1_act_service_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -293,7 +415,7 @@ func (x *ActResponse) String() string {
 func (*ActResponse) ProtoMessage() {}
 
 func (x *ActResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_host_v1_act_service_proto_msgTypes[2]
+	mi := &file_fairlead_host_v1_act_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -306,7 +428,7 @@ func (x *ActResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActResponse.ProtoReflect.Descriptor instead.
 func (*ActResponse) Descriptor() ([]byte, []int) {
-	return file_fairlead_host_v1_act_service_proto_rawDescGZIP(), []int{2}
+	return file_fairlead_host_v1_act_service_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ActResponse) GetFence() *v1.Fence {
@@ -421,6 +543,407 @@ func (x *ActResponse) GetDesk() *v1.Desk {
 	return nil
 }
 
+// SequenceStep is one act of a sequence.
+type SequenceStep struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What to do, without element id: the element is found by role and name in the fresh frame.
+	Act *v1.Act `protobuf:"bytes,1,opt,name=act,proto3" json:"act,omitempty"`
+	// Role of the element.
+	Role v1.Role `protobuf:"varint,2,opt,name=role,proto3,enum=fairlead.common.v1.Role" json:"role,omitempty"`
+	// Its whole name.
+	Name          string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SequenceStep) Reset() {
+	*x = SequenceStep{}
+	mi := &file_fairlead_host_v1_act_service_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SequenceStep) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SequenceStep) ProtoMessage() {}
+
+func (x *SequenceStep) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_host_v1_act_service_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SequenceStep.ProtoReflect.Descriptor instead.
+func (*SequenceStep) Descriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_act_service_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *SequenceStep) GetAct() *v1.Act {
+	if x != nil {
+		return x.Act
+	}
+	return nil
+}
+
+func (x *SequenceStep) GetRole() v1.Role {
+	if x != nil {
+		return x.Role
+	}
+	return v1.Role(0)
+}
+
+func (x *SequenceStep) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+// ActSequenceRequest is up to 12 acts.
+type ActSequenceRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Generations it was sent under; always first.
+	Fence *v1.Fence `protobuf:"bytes,1,opt,name=fence,proto3" json:"fence,omitempty"`
+	// Whose call it is.
+	Session *v1.SessionRef `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
+	// The running turn.
+	TurnId string `protobuf:"bytes,3,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
+	// The caller's idempotency key, unique in the session.
+	ActId string `protobuf:"bytes,4,opt,name=act_id,json=actId,proto3" json:"act_id,omitempty"`
+	// The frame that grounds the first step.
+	Frame *v1.FrameRef `protobuf:"bytes,5,opt,name=frame,proto3" json:"frame,omitempty"`
+	// The steps.
+	Steps []*SequenceStep `protobuf:"bytes,6,rep,name=steps,proto3" json:"steps,omitempty"`
+	// What the last observation should carry.
+	After *After `protobuf:"bytes,7,opt,name=after,proto3" json:"after,omitempty"`
+	// What it is meant for, to be checked.
+	Hint          *TargetHint `protobuf:"bytes,8,opt,name=hint,proto3" json:"hint,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ActSequenceRequest) Reset() {
+	*x = ActSequenceRequest{}
+	mi := &file_fairlead_host_v1_act_service_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ActSequenceRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ActSequenceRequest) ProtoMessage() {}
+
+func (x *ActSequenceRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_host_v1_act_service_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ActSequenceRequest.ProtoReflect.Descriptor instead.
+func (*ActSequenceRequest) Descriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_act_service_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *ActSequenceRequest) GetFence() *v1.Fence {
+	if x != nil {
+		return x.Fence
+	}
+	return nil
+}
+
+func (x *ActSequenceRequest) GetSession() *v1.SessionRef {
+	if x != nil {
+		return x.Session
+	}
+	return nil
+}
+
+func (x *ActSequenceRequest) GetTurnId() string {
+	if x != nil {
+		return x.TurnId
+	}
+	return ""
+}
+
+func (x *ActSequenceRequest) GetActId() string {
+	if x != nil {
+		return x.ActId
+	}
+	return ""
+}
+
+func (x *ActSequenceRequest) GetFrame() *v1.FrameRef {
+	if x != nil {
+		return x.Frame
+	}
+	return nil
+}
+
+func (x *ActSequenceRequest) GetSteps() []*SequenceStep {
+	if x != nil {
+		return x.Steps
+	}
+	return nil
+}
+
+func (x *ActSequenceRequest) GetAfter() *After {
+	if x != nil {
+		return x.After
+	}
+	return nil
+}
+
+func (x *ActSequenceRequest) GetHint() *TargetHint {
+	if x != nil {
+		return x.Hint
+	}
+	return nil
+}
+
+// ActSequenceResponse is one event of a sequence.
+type ActSequenceResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Generations it was sent under; always first.
+	Fence *v1.Fence `protobuf:"bytes,1,opt,name=fence,proto3" json:"fence,omitempty"`
+	// Set when the sequence was refused as a whole; no step was begun.
+	Refusal *v1.Refusal `protobuf:"bytes,2,opt,name=refusal,proto3" json:"refusal,omitempty"`
+	// Which step this event tells, from 1; 0 in the last event.
+	Step uint32 `protobuf:"varint,3,opt,name=step,proto3" json:"step,omitempty"`
+	// What became of the step. Only the last step that was begun carries an observation.
+	Result *ActResponse `protobuf:"bytes,4,opt,name=result,proto3" json:"result,omitempty"`
+	// Steps that came out OK, in the last event.
+	CompletedSteps uint32 `protobuf:"varint,5,opt,name=completed_steps,json=completedSteps,proto3" json:"completed_steps,omitempty"`
+	// Whether this is the last event.
+	Last          bool `protobuf:"varint,6,opt,name=last,proto3" json:"last,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ActSequenceResponse) Reset() {
+	*x = ActSequenceResponse{}
+	mi := &file_fairlead_host_v1_act_service_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ActSequenceResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ActSequenceResponse) ProtoMessage() {}
+
+func (x *ActSequenceResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_host_v1_act_service_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ActSequenceResponse.ProtoReflect.Descriptor instead.
+func (*ActSequenceResponse) Descriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_act_service_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *ActSequenceResponse) GetFence() *v1.Fence {
+	if x != nil {
+		return x.Fence
+	}
+	return nil
+}
+
+func (x *ActSequenceResponse) GetRefusal() *v1.Refusal {
+	if x != nil {
+		return x.Refusal
+	}
+	return nil
+}
+
+func (x *ActSequenceResponse) GetStep() uint32 {
+	if x != nil {
+		return x.Step
+	}
+	return 0
+}
+
+func (x *ActSequenceResponse) GetResult() *ActResponse {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+func (x *ActSequenceResponse) GetCompletedSteps() uint32 {
+	if x != nil {
+		return x.CompletedSteps
+	}
+	return 0
+}
+
+func (x *ActSequenceResponse) GetLast() bool {
+	if x != nil {
+		return x.Last
+	}
+	return false
+}
+
+// GetActRequest names an act.
+type GetActRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Generations it was sent under; always first.
+	Fence *v1.Fence `protobuf:"bytes,1,opt,name=fence,proto3" json:"fence,omitempty"`
+	// Whose call it is.
+	Session *v1.SessionRef `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
+	// The caller's key of the act.
+	ActId         string `protobuf:"bytes,3,opt,name=act_id,json=actId,proto3" json:"act_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetActRequest) Reset() {
+	*x = GetActRequest{}
+	mi := &file_fairlead_host_v1_act_service_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetActRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetActRequest) ProtoMessage() {}
+
+func (x *GetActRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_host_v1_act_service_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetActRequest.ProtoReflect.Descriptor instead.
+func (*GetActRequest) Descriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_act_service_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *GetActRequest) GetFence() *v1.Fence {
+	if x != nil {
+		return x.Fence
+	}
+	return nil
+}
+
+func (x *GetActRequest) GetSession() *v1.SessionRef {
+	if x != nil {
+		return x.Session
+	}
+	return nil
+}
+
+func (x *GetActRequest) GetActId() string {
+	if x != nil {
+		return x.ActId
+	}
+	return ""
+}
+
+// GetActResponse carries what is recorded.
+type GetActResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Generations it was sent under; always first.
+	Fence *v1.Fence `protobuf:"bytes,1,opt,name=fence,proto3" json:"fence,omitempty"`
+	// Set when the answer is no; everything else is then absent.
+	Refusal *v1.Refusal `protobuf:"bytes,2,opt,name=refusal,proto3" json:"refusal,omitempty"`
+	// What is known.
+	State ActState `protobuf:"varint,3,opt,name=state,proto3,enum=fairlead.host.v1.ActState" json:"state,omitempty"`
+	// What was answered, without its observation.
+	Result        *ActResponse `protobuf:"bytes,4,opt,name=result,proto3" json:"result,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetActResponse) Reset() {
+	*x = GetActResponse{}
+	mi := &file_fairlead_host_v1_act_service_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetActResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetActResponse) ProtoMessage() {}
+
+func (x *GetActResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_host_v1_act_service_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetActResponse.ProtoReflect.Descriptor instead.
+func (*GetActResponse) Descriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_act_service_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *GetActResponse) GetFence() *v1.Fence {
+	if x != nil {
+		return x.Fence
+	}
+	return nil
+}
+
+func (x *GetActResponse) GetRefusal() *v1.Refusal {
+	if x != nil {
+		return x.Refusal
+	}
+	return nil
+}
+
+func (x *GetActResponse) GetState() ActState {
+	if x != nil {
+		return x.State
+	}
+	return ActState_ACT_STATE_UNSPECIFIED
+}
+
+func (x *GetActResponse) GetResult() *ActResponse {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
 var File_fairlead_host_v1_act_service_proto protoreflect.FileDescriptor
 
 const file_fairlead_host_v1_act_service_proto_rawDesc = "" +
@@ -429,7 +952,11 @@ const file_fairlead_host_v1_act_service_proto_rawDesc = "" +
 	"\x05After\x12E\n" +
 	"\apicture\x18\x01 \x01(\x0e2\x1d.fairlead.host.v1.PictureWishB\f\xbaH\x05\x82\x01\x02\x10\x01\xc8\xf3\x18\x01R\apicture\x12G\n" +
 	"\x06format\x18\x02 \x01(\x0e2!.fairlead.common.v1.PictureFormatB\f\xbaH\x05\x82\x01\x02\x10\x01\xc8\xf3\x18\x01R\x06format\x12@\n" +
-	"\x06render\x18\x03 \x01(\x0e2\x1a.fairlead.common.v1.RenderB\f\xbaH\x05\x82\x01\x02\x10\x01\xc8\xf3\x18\x01R\x06render\"\x85\x03\n" +
+	"\x06render\x18\x03 \x01(\x0e2\x1a.fairlead.common.v1.RenderB\f\xbaH\x05\x82\x01\x02\x10\x01\xc8\xf3\x18\x01R\x06render\"T\n" +
+	"\n" +
+	"TargetHint\x12#\n" +
+	"\x06app_id\x18\x01 \x01(\tB\f\xbaH\x05r\x03\x18\x80\x04\xc8\xf3\x18\x02R\x05appId\x12!\n" +
+	"\twindow_id\x18\x02 \x01(\x04B\x04\xc8\xf3\x18\x02R\bwindowId\"\xbd\x03\n" +
 	"\n" +
 	"ActRequest\x125\n" +
 	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12D\n" +
@@ -440,7 +967,8 @@ const file_fairlead_host_v1_act_service_proto_rawDesc = "" +
 	"\x05frame\x18\x05 \x01(\v2\x1c.fairlead.common.v1.FrameRefB\x04\xc8\xf3\x18\x01R\x05frame\x125\n" +
 	"\x03act\x18\x06 \x01(\v2\x17.fairlead.common.v1.ActB\n" +
 	"\xbaH\x03\xc8\x01\x01\xc8\xf3\x18\x03R\x03act\x123\n" +
-	"\x05after\x18\a \x01(\v2\x17.fairlead.host.v1.AfterB\x04\xc8\xf3\x18\x01R\x05after\"\xdc\a\n" +
+	"\x05after\x18\a \x01(\v2\x17.fairlead.host.v1.AfterB\x04\xc8\xf3\x18\x01R\x05after\x126\n" +
+	"\x04hint\x18\b \x01(\v2\x1c.fairlead.host.v1.TargetHintB\x04\xc8\xf3\x18\x01R\x04hint\"\xdc\a\n" +
 	"\vActResponse\x125\n" +
 	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12;\n" +
 	"\arefusal\x18\x02 \x01(\v2\x1b.fairlead.common.v1.RefusalB\x04\xc8\xf3\x18\x01R\arefusal\x12&\n" +
@@ -458,14 +986,54 @@ const file_fairlead_host_v1_act_service_proto_rawDesc = "" +
 	"\vobservation\x18\r \x01(\v2\x1f.fairlead.common.v1.ObservationB\x04\xc8\xf3\x18\x01R\vobservation\x12]\n" +
 	"\x13observation_missing\x18\x0e \x01(\x0e2&.fairlead.common.v1.ObservationMissingB\x04\xc8\xf3\x18\x01R\x12observationMissing\x12U\n" +
 	"\x0ewindow_changes\x18\x0f \x03(\v2 .fairlead.common.v1.WindowChangeB\f\xbaH\x05\x92\x01\x02\x10@\xc8\xf3\x18\x01R\rwindowChanges\x122\n" +
-	"\x04desk\x18\x10 \x01(\v2\x18.fairlead.common.v1.DeskB\x04\xc8\xf3\x18\x01R\x04desk*\\\n" +
+	"\x04desk\x18\x10 \x01(\v2\x18.fairlead.common.v1.DeskB\x04\xc8\xf3\x18\x01R\x04desk\"\xa5\x01\n" +
+	"\fSequenceStep\x125\n" +
+	"\x03act\x18\x01 \x01(\v2\x17.fairlead.common.v1.ActB\n" +
+	"\xbaH\x03\xc8\x01\x01\xc8\xf3\x18\x03R\x03act\x12<\n" +
+	"\x04role\x18\x02 \x01(\x0e2\x18.fairlead.common.v1.RoleB\x0e\xbaH\a\x82\x01\x04\x10\x01 \x00\xc8\xf3\x18\x01R\x04role\x12 \n" +
+	"\x04name\x18\x03 \x01(\tB\f\xbaH\x05r\x03\x18\xf4\x03\xc8\xf3\x18\x04R\x04name\"\xda\x03\n" +
+	"\x12ActSequenceRequest\x125\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12D\n" +
+	"\asession\x18\x02 \x01(\v2\x1e.fairlead.common.v1.SessionRefB\n" +
+	"\xbaH\x03\xc8\x01\x01\xc8\xf3\x18\x01R\asession\x12*\n" +
+	"\aturn_id\x18\x03 \x01(\tB\x11\xbaH\x06r\x04\x10\x01\x18@\xc8\xf3\x18\x02\xd0\xf3\x18\x01R\x06turnId\x12(\n" +
+	"\x06act_id\x18\x04 \x01(\tB\x11\xbaH\x06r\x04\x10\x01\x18<\xc8\xf3\x18\x02\xd0\xf3\x18\x01R\x05actId\x12>\n" +
+	"\x05frame\x18\x05 \x01(\v2\x1c.fairlead.common.v1.FrameRefB\n" +
+	"\xbaH\x03\xc8\x01\x01\xc8\xf3\x18\x01R\x05frame\x12D\n" +
+	"\x05steps\x18\x06 \x03(\v2\x1e.fairlead.host.v1.SequenceStepB\x0e\xbaH\a\x92\x01\x04\b\x01\x10\f\xc8\xf3\x18\x03R\x05steps\x123\n" +
+	"\x05after\x18\a \x01(\v2\x17.fairlead.host.v1.AfterB\x04\xc8\xf3\x18\x01R\x05after\x126\n" +
+	"\x04hint\x18\b \x01(\v2\x1c.fairlead.host.v1.TargetHintB\x04\xc8\xf3\x18\x01R\x04hint\"\xa9\x02\n" +
+	"\x13ActSequenceResponse\x125\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12;\n" +
+	"\arefusal\x18\x02 \x01(\v2\x1b.fairlead.common.v1.RefusalB\x04\xc8\xf3\x18\x01R\arefusal\x12\x18\n" +
+	"\x04step\x18\x03 \x01(\rB\x04\xc8\xf3\x18\x01R\x04step\x12;\n" +
+	"\x06result\x18\x04 \x01(\v2\x1d.fairlead.host.v1.ActResponseB\x04\xc8\xf3\x18\x03R\x06result\x12-\n" +
+	"\x0fcompleted_steps\x18\x05 \x01(\rB\x04\xc8\xf3\x18\x01R\x0ecompletedSteps\x12\x18\n" +
+	"\x04last\x18\x06 \x01(\bB\x04\xc8\xf3\x18\x01R\x04last\"\xb6\x01\n" +
+	"\rGetActRequest\x125\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12D\n" +
+	"\asession\x18\x02 \x01(\v2\x1e.fairlead.common.v1.SessionRefB\n" +
+	"\xbaH\x03\xc8\x01\x01\xc8\xf3\x18\x01R\asession\x12(\n" +
+	"\x06act_id\x18\x03 \x01(\tB\x11\xbaH\x06r\x04\x10\x01\x18@\xc8\xf3\x18\x02\xd0\xf3\x18\x01R\x05actId\"\xf9\x01\n" +
+	"\x0eGetActResponse\x125\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12;\n" +
+	"\arefusal\x18\x02 \x01(\v2\x1b.fairlead.common.v1.RefusalB\x04\xc8\xf3\x18\x01R\arefusal\x126\n" +
+	"\x05state\x18\x03 \x01(\x0e2\x1a.fairlead.host.v1.ActStateB\x04\xc8\xf3\x18\x01R\x05state\x12;\n" +
+	"\x06result\x18\x04 \x01(\v2\x1d.fairlead.host.v1.ActResponseB\x04\xc8\xf3\x18\x03R\x06result*\\\n" +
 	"\vPictureWish\x12\x1c\n" +
 	"\x18PICTURE_WISH_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11PICTURE_WISH_WITH\x10\x01\x12\x18\n" +
-	"\x14PICTURE_WISH_WITHOUT\x10\x022P\n" +
+	"\x14PICTURE_WISH_WITHOUT\x10\x02*m\n" +
+	"\bActState\x12\x19\n" +
+	"\x15ACT_STATE_UNSPECIFIED\x10\x00\x12\x1a\n" +
+	"\x16ACT_STATE_NOT_RECORDED\x10\x01\x12\x15\n" +
+	"\x11ACT_STATE_RUNNING\x10\x02\x12\x13\n" +
+	"\x0fACT_STATE_ENDED\x10\x032\x8d\x02\n" +
 	"\n" +
-	"ActService\x12B\n" +
-	"\x03Act\x12\x1c.fairlead.host.v1.ActRequest\x1a\x1d.fairlead.host.v1.ActResponseB\xb3\x01\n" +
+	"ActService\x12H\n" +
+	"\x03Act\x12\x1c.fairlead.host.v1.ActRequest\x1a\x1d.fairlead.host.v1.ActResponse\"\x04\xb0\xf5\x18\x01\x12b\n" +
+	"\vActSequence\x12$.fairlead.host.v1.ActSequenceRequest\x1a%.fairlead.host.v1.ActSequenceResponse\"\x04\xb0\xf5\x18\x010\x01\x12Q\n" +
+	"\x06GetAct\x12\x1f.fairlead.host.v1.GetActRequest\x1a .fairlead.host.v1.GetActResponse\"\x04\xb0\xf5\x18\x04B\xb3\x01\n" +
 	"\x14com.fairlead.host.v1B\x0fActServiceProtoP\x01Z(fairlead.dev/gen/fairlead/host/v1;hostv1\xa2\x02\x03FHX\xaa\x02\x10Fairlead.Host.V1\xca\x02\x10Fairlead\\Host\\V1\xe2\x02\x1cFairlead\\Host\\V1\\GPBMetadata\xea\x02\x12Fairlead::Host::V1b\x06proto3"
 
 var (
@@ -480,57 +1048,87 @@ func file_fairlead_host_v1_act_service_proto_rawDescGZIP() []byte {
 	return file_fairlead_host_v1_act_service_proto_rawDescData
 }
 
-var file_fairlead_host_v1_act_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_fairlead_host_v1_act_service_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_fairlead_host_v1_act_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_fairlead_host_v1_act_service_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_fairlead_host_v1_act_service_proto_goTypes = []any{
-	(PictureWish)(0),           // 0: fairlead.host.v1.PictureWish
-	(*After)(nil),              // 1: fairlead.host.v1.After
-	(*ActRequest)(nil),         // 2: fairlead.host.v1.ActRequest
-	(*ActResponse)(nil),        // 3: fairlead.host.v1.ActResponse
-	(v1.PictureFormat)(0),      // 4: fairlead.common.v1.PictureFormat
-	(v1.Render)(0),             // 5: fairlead.common.v1.Render
-	(*v1.Fence)(nil),           // 6: fairlead.common.v1.Fence
-	(*v1.SessionRef)(nil),      // 7: fairlead.common.v1.SessionRef
-	(*v1.FrameRef)(nil),        // 8: fairlead.common.v1.FrameRef
-	(*v1.Act)(nil),             // 9: fairlead.common.v1.Act
-	(*v1.Refusal)(nil),         // 10: fairlead.common.v1.Refusal
-	(v1.Outcome)(0),            // 11: fairlead.common.v1.Outcome
-	(v1.Tier)(0),               // 12: fairlead.common.v1.Tier
-	(v1.Route)(0),              // 13: fairlead.common.v1.Route
-	(v1.Effect)(0),             // 14: fairlead.common.v1.Effect
-	(*v1.Verification)(nil),    // 15: fairlead.common.v1.Verification
-	(*v1.Observation)(nil),     // 16: fairlead.common.v1.Observation
-	(v1.ObservationMissing)(0), // 17: fairlead.common.v1.ObservationMissing
-	(*v1.WindowChange)(nil),    // 18: fairlead.common.v1.WindowChange
-	(*v1.Desk)(nil),            // 19: fairlead.common.v1.Desk
+	(PictureWish)(0),            // 0: fairlead.host.v1.PictureWish
+	(ActState)(0),               // 1: fairlead.host.v1.ActState
+	(*After)(nil),               // 2: fairlead.host.v1.After
+	(*TargetHint)(nil),          // 3: fairlead.host.v1.TargetHint
+	(*ActRequest)(nil),          // 4: fairlead.host.v1.ActRequest
+	(*ActResponse)(nil),         // 5: fairlead.host.v1.ActResponse
+	(*SequenceStep)(nil),        // 6: fairlead.host.v1.SequenceStep
+	(*ActSequenceRequest)(nil),  // 7: fairlead.host.v1.ActSequenceRequest
+	(*ActSequenceResponse)(nil), // 8: fairlead.host.v1.ActSequenceResponse
+	(*GetActRequest)(nil),       // 9: fairlead.host.v1.GetActRequest
+	(*GetActResponse)(nil),      // 10: fairlead.host.v1.GetActResponse
+	(v1.PictureFormat)(0),       // 11: fairlead.common.v1.PictureFormat
+	(v1.Render)(0),              // 12: fairlead.common.v1.Render
+	(*v1.Fence)(nil),            // 13: fairlead.common.v1.Fence
+	(*v1.SessionRef)(nil),       // 14: fairlead.common.v1.SessionRef
+	(*v1.FrameRef)(nil),         // 15: fairlead.common.v1.FrameRef
+	(*v1.Act)(nil),              // 16: fairlead.common.v1.Act
+	(*v1.Refusal)(nil),          // 17: fairlead.common.v1.Refusal
+	(v1.Outcome)(0),             // 18: fairlead.common.v1.Outcome
+	(v1.Tier)(0),                // 19: fairlead.common.v1.Tier
+	(v1.Route)(0),               // 20: fairlead.common.v1.Route
+	(v1.Effect)(0),              // 21: fairlead.common.v1.Effect
+	(*v1.Verification)(nil),     // 22: fairlead.common.v1.Verification
+	(*v1.Observation)(nil),      // 23: fairlead.common.v1.Observation
+	(v1.ObservationMissing)(0),  // 24: fairlead.common.v1.ObservationMissing
+	(*v1.WindowChange)(nil),     // 25: fairlead.common.v1.WindowChange
+	(*v1.Desk)(nil),             // 26: fairlead.common.v1.Desk
+	(v1.Role)(0),                // 27: fairlead.common.v1.Role
 }
 var file_fairlead_host_v1_act_service_proto_depIdxs = []int32{
 	0,  // 0: fairlead.host.v1.After.picture:type_name -> fairlead.host.v1.PictureWish
-	4,  // 1: fairlead.host.v1.After.format:type_name -> fairlead.common.v1.PictureFormat
-	5,  // 2: fairlead.host.v1.After.render:type_name -> fairlead.common.v1.Render
-	6,  // 3: fairlead.host.v1.ActRequest.fence:type_name -> fairlead.common.v1.Fence
-	7,  // 4: fairlead.host.v1.ActRequest.session:type_name -> fairlead.common.v1.SessionRef
-	8,  // 5: fairlead.host.v1.ActRequest.frame:type_name -> fairlead.common.v1.FrameRef
-	9,  // 6: fairlead.host.v1.ActRequest.act:type_name -> fairlead.common.v1.Act
-	1,  // 7: fairlead.host.v1.ActRequest.after:type_name -> fairlead.host.v1.After
-	6,  // 8: fairlead.host.v1.ActResponse.fence:type_name -> fairlead.common.v1.Fence
-	10, // 9: fairlead.host.v1.ActResponse.refusal:type_name -> fairlead.common.v1.Refusal
-	11, // 10: fairlead.host.v1.ActResponse.outcome:type_name -> fairlead.common.v1.Outcome
-	12, // 11: fairlead.host.v1.ActResponse.tier:type_name -> fairlead.common.v1.Tier
-	13, // 12: fairlead.host.v1.ActResponse.route:type_name -> fairlead.common.v1.Route
-	14, // 13: fairlead.host.v1.ActResponse.effect:type_name -> fairlead.common.v1.Effect
-	15, // 14: fairlead.host.v1.ActResponse.verification:type_name -> fairlead.common.v1.Verification
-	16, // 15: fairlead.host.v1.ActResponse.observation:type_name -> fairlead.common.v1.Observation
-	17, // 16: fairlead.host.v1.ActResponse.observation_missing:type_name -> fairlead.common.v1.ObservationMissing
-	18, // 17: fairlead.host.v1.ActResponse.window_changes:type_name -> fairlead.common.v1.WindowChange
-	19, // 18: fairlead.host.v1.ActResponse.desk:type_name -> fairlead.common.v1.Desk
-	2,  // 19: fairlead.host.v1.ActService.Act:input_type -> fairlead.host.v1.ActRequest
-	3,  // 20: fairlead.host.v1.ActService.Act:output_type -> fairlead.host.v1.ActResponse
-	20, // [20:21] is the sub-list for method output_type
-	19, // [19:20] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	11, // 1: fairlead.host.v1.After.format:type_name -> fairlead.common.v1.PictureFormat
+	12, // 2: fairlead.host.v1.After.render:type_name -> fairlead.common.v1.Render
+	13, // 3: fairlead.host.v1.ActRequest.fence:type_name -> fairlead.common.v1.Fence
+	14, // 4: fairlead.host.v1.ActRequest.session:type_name -> fairlead.common.v1.SessionRef
+	15, // 5: fairlead.host.v1.ActRequest.frame:type_name -> fairlead.common.v1.FrameRef
+	16, // 6: fairlead.host.v1.ActRequest.act:type_name -> fairlead.common.v1.Act
+	2,  // 7: fairlead.host.v1.ActRequest.after:type_name -> fairlead.host.v1.After
+	3,  // 8: fairlead.host.v1.ActRequest.hint:type_name -> fairlead.host.v1.TargetHint
+	13, // 9: fairlead.host.v1.ActResponse.fence:type_name -> fairlead.common.v1.Fence
+	17, // 10: fairlead.host.v1.ActResponse.refusal:type_name -> fairlead.common.v1.Refusal
+	18, // 11: fairlead.host.v1.ActResponse.outcome:type_name -> fairlead.common.v1.Outcome
+	19, // 12: fairlead.host.v1.ActResponse.tier:type_name -> fairlead.common.v1.Tier
+	20, // 13: fairlead.host.v1.ActResponse.route:type_name -> fairlead.common.v1.Route
+	21, // 14: fairlead.host.v1.ActResponse.effect:type_name -> fairlead.common.v1.Effect
+	22, // 15: fairlead.host.v1.ActResponse.verification:type_name -> fairlead.common.v1.Verification
+	23, // 16: fairlead.host.v1.ActResponse.observation:type_name -> fairlead.common.v1.Observation
+	24, // 17: fairlead.host.v1.ActResponse.observation_missing:type_name -> fairlead.common.v1.ObservationMissing
+	25, // 18: fairlead.host.v1.ActResponse.window_changes:type_name -> fairlead.common.v1.WindowChange
+	26, // 19: fairlead.host.v1.ActResponse.desk:type_name -> fairlead.common.v1.Desk
+	16, // 20: fairlead.host.v1.SequenceStep.act:type_name -> fairlead.common.v1.Act
+	27, // 21: fairlead.host.v1.SequenceStep.role:type_name -> fairlead.common.v1.Role
+	13, // 22: fairlead.host.v1.ActSequenceRequest.fence:type_name -> fairlead.common.v1.Fence
+	14, // 23: fairlead.host.v1.ActSequenceRequest.session:type_name -> fairlead.common.v1.SessionRef
+	15, // 24: fairlead.host.v1.ActSequenceRequest.frame:type_name -> fairlead.common.v1.FrameRef
+	6,  // 25: fairlead.host.v1.ActSequenceRequest.steps:type_name -> fairlead.host.v1.SequenceStep
+	2,  // 26: fairlead.host.v1.ActSequenceRequest.after:type_name -> fairlead.host.v1.After
+	3,  // 27: fairlead.host.v1.ActSequenceRequest.hint:type_name -> fairlead.host.v1.TargetHint
+	13, // 28: fairlead.host.v1.ActSequenceResponse.fence:type_name -> fairlead.common.v1.Fence
+	17, // 29: fairlead.host.v1.ActSequenceResponse.refusal:type_name -> fairlead.common.v1.Refusal
+	5,  // 30: fairlead.host.v1.ActSequenceResponse.result:type_name -> fairlead.host.v1.ActResponse
+	13, // 31: fairlead.host.v1.GetActRequest.fence:type_name -> fairlead.common.v1.Fence
+	14, // 32: fairlead.host.v1.GetActRequest.session:type_name -> fairlead.common.v1.SessionRef
+	13, // 33: fairlead.host.v1.GetActResponse.fence:type_name -> fairlead.common.v1.Fence
+	17, // 34: fairlead.host.v1.GetActResponse.refusal:type_name -> fairlead.common.v1.Refusal
+	1,  // 35: fairlead.host.v1.GetActResponse.state:type_name -> fairlead.host.v1.ActState
+	5,  // 36: fairlead.host.v1.GetActResponse.result:type_name -> fairlead.host.v1.ActResponse
+	4,  // 37: fairlead.host.v1.ActService.Act:input_type -> fairlead.host.v1.ActRequest
+	7,  // 38: fairlead.host.v1.ActService.ActSequence:input_type -> fairlead.host.v1.ActSequenceRequest
+	9,  // 39: fairlead.host.v1.ActService.GetAct:input_type -> fairlead.host.v1.GetActRequest
+	5,  // 40: fairlead.host.v1.ActService.Act:output_type -> fairlead.host.v1.ActResponse
+	8,  // 41: fairlead.host.v1.ActService.ActSequence:output_type -> fairlead.host.v1.ActSequenceResponse
+	10, // 42: fairlead.host.v1.ActService.GetAct:output_type -> fairlead.host.v1.GetActResponse
+	40, // [40:43] is the sub-list for method output_type
+	37, // [37:40] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_fairlead_host_v1_act_service_proto_init() }
@@ -543,8 +1141,8 @@ func file_fairlead_host_v1_act_service_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_fairlead_host_v1_act_service_proto_rawDesc), len(file_fairlead_host_v1_act_service_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   3,
+			NumEnums:      2,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,7 +19,9 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	ActService_Act_FullMethodName = "/fairlead.host.v1.ActService/Act"
+	ActService_Act_FullMethodName         = "/fairlead.host.v1.ActService/Act"
+	ActService_ActSequence_FullMethodName = "/fairlead.host.v1.ActService/ActSequence"
+	ActService_GetAct_FullMethodName      = "/fairlead.host.v1.ActService/GetAct"
 )
 
 // ActServiceClient is the client API for ActService service.
@@ -30,6 +32,13 @@ const (
 type ActServiceClient interface {
 	// Act binds, decides, dispatches, verifies, and returns the fresh observation in the same answer (C7.3).
 	Act(ctx context.Context, in *ActRequest, opts ...grpc.CallOption) (*ActResponse, error)
+	// ActSequence does up to 12 acts, each bound in the frame the one before it left, by the one enabled
+	// element of its role and name. It is decided as a whole before the first act, and stops at the first
+	// step that does not come out OK, with the frame it has (C3.9). Each event is one step; the last one
+	// carries how many were completed.
+	ActSequence(ctx context.Context, in *ActSequenceRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ActSequenceResponse], error)
+	// GetAct tells the outcome recorded under an act id, after a lost connection. It does nothing (C0.5).
+	GetAct(ctx context.Context, in *GetActRequest, opts ...grpc.CallOption) (*GetActResponse, error)
 }
 
 type actServiceClient struct {
@@ -50,6 +59,35 @@ func (c *actServiceClient) Act(ctx context.Context, in *ActRequest, opts ...grpc
 	return out, nil
 }
 
+func (c *actServiceClient) ActSequence(ctx context.Context, in *ActSequenceRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ActSequenceResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &ActService_ServiceDesc.Streams[0], ActService_ActSequence_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[ActSequenceRequest, ActSequenceResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type ActService_ActSequenceClient = grpc.ServerStreamingClient[ActSequenceResponse]
+
+func (c *actServiceClient) GetAct(ctx context.Context, in *GetActRequest, opts ...grpc.CallOption) (*GetActResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetActResponse)
+	err := c.cc.Invoke(ctx, ActService_GetAct_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // ActServiceServer is the server API for ActService service.
 // All implementations must embed UnimplementedActServiceServer
 // for forward compatibility.
@@ -58,6 +96,13 @@ func (c *actServiceClient) Act(ctx context.Context, in *ActRequest, opts ...grpc
 type ActServiceServer interface {
 	// Act binds, decides, dispatches, verifies, and returns the fresh observation in the same answer (C7.3).
 	Act(context.Context, *ActRequest) (*ActResponse, error)
+	// ActSequence does up to 12 acts, each bound in the frame the one before it left, by the one enabled
+	// element of its role and name. It is decided as a whole before the first act, and stops at the first
+	// step that does not come out OK, with the frame it has (C3.9). Each event is one step; the last one
+	// carries how many were completed.
+	ActSequence(*ActSequenceRequest, grpc.ServerStreamingServer[ActSequenceResponse]) error
+	// GetAct tells the outcome recorded under an act id, after a lost connection. It does nothing (C0.5).
+	GetAct(context.Context, *GetActRequest) (*GetActResponse, error)
 	mustEmbedUnimplementedActServiceServer()
 }
 
@@ -70,6 +115,12 @@ type UnimplementedActServiceServer struct{}
 
 func (UnimplementedActServiceServer) Act(context.Context, *ActRequest) (*ActResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Act not implemented")
+}
+func (UnimplementedActServiceServer) ActSequence(*ActSequenceRequest, grpc.ServerStreamingServer[ActSequenceResponse]) error {
+	return status.Error(codes.Unimplemented, "method ActSequence not implemented")
+}
+func (UnimplementedActServiceServer) GetAct(context.Context, *GetActRequest) (*GetActResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetAct not implemented")
 }
 func (UnimplementedActServiceServer) mustEmbedUnimplementedActServiceServer() {}
 func (UnimplementedActServiceServer) testEmbeddedByValue()                    {}
@@ -110,6 +161,35 @@ func _ActService_Act_Handler(srv interface{}, ctx context.Context, dec func(inte
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ActService_ActSequence_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(ActSequenceRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(ActServiceServer).ActSequence(m, &grpc.GenericServerStream[ActSequenceRequest, ActSequenceResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type ActService_ActSequenceServer = grpc.ServerStreamingServer[ActSequenceResponse]
+
+func _ActService_GetAct_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetActRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ActServiceServer).GetAct(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ActService_GetAct_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ActServiceServer).GetAct(ctx, req.(*GetActRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // ActService_ServiceDesc is the grpc.ServiceDesc for ActService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -121,7 +201,17 @@ var ActService_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "Act",
 			Handler:    _ActService_Act_Handler,
 		},
+		{
+			MethodName: "GetAct",
+			Handler:    _ActService_GetAct_Handler,
+		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "ActSequence",
+			Handler:       _ActService_ActSequence_Handler,
+			ServerStreams: true,
+		},
+	},
 	Metadata: "fairlead/host/v1/act_service.proto",
 }

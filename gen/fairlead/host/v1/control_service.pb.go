@@ -23,6 +23,252 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// TimelineKind is what happened to a session.
+type TimelineKind int32
+
+const (
+	// Not an event.
+	TimelineKind_TIMELINE_KIND_UNSPECIFIED TimelineKind = 0
+	// A session was opened.
+	TimelineKind_TIMELINE_KIND_SESSION_OPENED TimelineKind = 1
+	// A turn began.
+	TimelineKind_TIMELINE_KIND_TURN_BEGUN TimelineKind = 2
+	// A turn ended.
+	TimelineKind_TIMELINE_KIND_TURN_ENDED TimelineKind = 3
+	// A frame was registered.
+	TimelineKind_TIMELINE_KIND_OBSERVED TimelineKind = 4
+	// An act went to the executor.
+	TimelineKind_TIMELINE_KIND_ACT_SENT TimelineKind = 5
+	// An act ended.
+	TimelineKind_TIMELINE_KIND_ACT_ENDED TimelineKind = 6
+	// The user stopped the session.
+	TimelineKind_TIMELINE_KIND_STOPPED TimelineKind = 7
+	// The user stopped all sessions.
+	TimelineKind_TIMELINE_KIND_STOPPED_ALL TimelineKind = 8
+	// The user resumed the session.
+	TimelineKind_TIMELINE_KIND_RESUMED TimelineKind = 9
+	// The user paused the session.
+	TimelineKind_TIMELINE_KIND_PAUSED TimelineKind = 10
+	// The user took over.
+	TimelineKind_TIMELINE_KIND_TAKEN_OVER TimelineKind = 11
+	// The screen was locked.
+	TimelineKind_TIMELINE_KIND_LOCKED TimelineKind = 12
+	// The screen was unlocked.
+	TimelineKind_TIMELINE_KIND_UNLOCKED TimelineKind = 13
+	// The user used the bound window during an act.
+	TimelineKind_TIMELINE_KIND_INTERVENED TimelineKind = 14
+	// The user left the bound window alone again.
+	TimelineKind_TIMELINE_KIND_INTERVENTION_OVER TimelineKind = 15
+	// A blocked destination was reached.
+	TimelineKind_TIMELINE_KIND_BLOCKED TimelineKind = 16
+	// The executor incarnation ended.
+	TimelineKind_TIMELINE_KIND_EXECUTOR_GONE TimelineKind = 17
+	// The policy generation ended.
+	TimelineKind_TIMELINE_KIND_POLICY_GONE TimelineKind = 18
+	// A lease was given.
+	TimelineKind_TIMELINE_KIND_LEASE_GRANTED TimelineKind = 19
+	// A lease ended.
+	TimelineKind_TIMELINE_KIND_LEASE_ENDED TimelineKind = 20
+	// The session owns a keyboard target.
+	TimelineKind_TIMELINE_KIND_KEYBOARD_GRANTED TimelineKind = 21
+	// It owns it no longer.
+	TimelineKind_TIMELINE_KIND_KEYBOARD_REVOKED TimelineKind = 22
+	// The last connection that used the session has been gone for 10 s.
+	TimelineKind_TIMELINE_KIND_CLIENT_GONE TimelineKind = 23
+	// The session ended.
+	TimelineKind_TIMELINE_KIND_SESSION_ENDED TimelineKind = 24
+)
+
+// Enum value maps for TimelineKind.
+var (
+	TimelineKind_name = map[int32]string{
+		0:  "TIMELINE_KIND_UNSPECIFIED",
+		1:  "TIMELINE_KIND_SESSION_OPENED",
+		2:  "TIMELINE_KIND_TURN_BEGUN",
+		3:  "TIMELINE_KIND_TURN_ENDED",
+		4:  "TIMELINE_KIND_OBSERVED",
+		5:  "TIMELINE_KIND_ACT_SENT",
+		6:  "TIMELINE_KIND_ACT_ENDED",
+		7:  "TIMELINE_KIND_STOPPED",
+		8:  "TIMELINE_KIND_STOPPED_ALL",
+		9:  "TIMELINE_KIND_RESUMED",
+		10: "TIMELINE_KIND_PAUSED",
+		11: "TIMELINE_KIND_TAKEN_OVER",
+		12: "TIMELINE_KIND_LOCKED",
+		13: "TIMELINE_KIND_UNLOCKED",
+		14: "TIMELINE_KIND_INTERVENED",
+		15: "TIMELINE_KIND_INTERVENTION_OVER",
+		16: "TIMELINE_KIND_BLOCKED",
+		17: "TIMELINE_KIND_EXECUTOR_GONE",
+		18: "TIMELINE_KIND_POLICY_GONE",
+		19: "TIMELINE_KIND_LEASE_GRANTED",
+		20: "TIMELINE_KIND_LEASE_ENDED",
+		21: "TIMELINE_KIND_KEYBOARD_GRANTED",
+		22: "TIMELINE_KIND_KEYBOARD_REVOKED",
+		23: "TIMELINE_KIND_CLIENT_GONE",
+		24: "TIMELINE_KIND_SESSION_ENDED",
+	}
+	TimelineKind_value = map[string]int32{
+		"TIMELINE_KIND_UNSPECIFIED":       0,
+		"TIMELINE_KIND_SESSION_OPENED":    1,
+		"TIMELINE_KIND_TURN_BEGUN":        2,
+		"TIMELINE_KIND_TURN_ENDED":        3,
+		"TIMELINE_KIND_OBSERVED":          4,
+		"TIMELINE_KIND_ACT_SENT":          5,
+		"TIMELINE_KIND_ACT_ENDED":         6,
+		"TIMELINE_KIND_STOPPED":           7,
+		"TIMELINE_KIND_STOPPED_ALL":       8,
+		"TIMELINE_KIND_RESUMED":           9,
+		"TIMELINE_KIND_PAUSED":            10,
+		"TIMELINE_KIND_TAKEN_OVER":        11,
+		"TIMELINE_KIND_LOCKED":            12,
+		"TIMELINE_KIND_UNLOCKED":          13,
+		"TIMELINE_KIND_INTERVENED":        14,
+		"TIMELINE_KIND_INTERVENTION_OVER": 15,
+		"TIMELINE_KIND_BLOCKED":           16,
+		"TIMELINE_KIND_EXECUTOR_GONE":     17,
+		"TIMELINE_KIND_POLICY_GONE":       18,
+		"TIMELINE_KIND_LEASE_GRANTED":     19,
+		"TIMELINE_KIND_LEASE_ENDED":       20,
+		"TIMELINE_KIND_KEYBOARD_GRANTED":  21,
+		"TIMELINE_KIND_KEYBOARD_REVOKED":  22,
+		"TIMELINE_KIND_CLIENT_GONE":       23,
+		"TIMELINE_KIND_SESSION_ENDED":     24,
+	}
+)
+
+func (x TimelineKind) Enum() *TimelineKind {
+	p := new(TimelineKind)
+	*p = x
+	return p
+}
+
+func (x TimelineKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (TimelineKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_fairlead_host_v1_control_service_proto_enumTypes[0].Descriptor()
+}
+
+func (TimelineKind) Type() protoreflect.EnumType {
+	return &file_fairlead_host_v1_control_service_proto_enumTypes[0]
+}
+
+func (x TimelineKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use TimelineKind.Descriptor instead.
+func (TimelineKind) EnumDescriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_control_service_proto_rawDescGZIP(), []int{0}
+}
+
+// KeyboardLoss is why a session no longer owns its keyboard target (C8.3).
+type KeyboardLoss int32
+
+const (
+	// Not said.
+	KeyboardLoss_KEYBOARD_LOSS_UNSPECIFIED KeyboardLoss = 0
+	// The act failed, or its outcome is unknown.
+	KeyboardLoss_KEYBOARD_LOSS_FAILURE KeyboardLoss = 1
+	// The act was refused.
+	KeyboardLoss_KEYBOARD_LOSS_REFUSED KeyboardLoss = 2
+	// Another observation.
+	KeyboardLoss_KEYBOARD_LOSS_OBSERVATION KeyboardLoss = 3
+	// The user's input into the bound window.
+	KeyboardLoss_KEYBOARD_LOSS_INPUT KeyboardLoss = 4
+	// An intervention.
+	KeyboardLoss_KEYBOARD_LOSS_INTERVENTION KeyboardLoss = 5
+	// A generation moved.
+	KeyboardLoss_KEYBOARD_LOSS_GENERATION KeyboardLoss = 6
+	// The turn ended.
+	KeyboardLoss_KEYBOARD_LOSS_TURN KeyboardLoss = 7
+	// The session ended.
+	KeyboardLoss_KEYBOARD_LOSS_SESSION KeyboardLoss = 8
+	// A stop.
+	KeyboardLoss_KEYBOARD_LOSS_STOP KeyboardLoss = 9
+	// A pause or a take-over.
+	KeyboardLoss_KEYBOARD_LOSS_PAUSE KeyboardLoss = 10
+	// The screen lock.
+	KeyboardLoss_KEYBOARD_LOSS_LOCK KeyboardLoss = 11
+	// The caller left.
+	KeyboardLoss_KEYBOARD_LOSS_ABORT KeyboardLoss = 12
+	// The window or page changed.
+	KeyboardLoss_KEYBOARD_LOSS_TARGET KeyboardLoss = 13
+	// Another act of this or another session got the keyboard of that window.
+	KeyboardLoss_KEYBOARD_LOSS_REPLACED KeyboardLoss = 14
+	// The client is gone.
+	KeyboardLoss_KEYBOARD_LOSS_CLIENT_GONE KeyboardLoss = 15
+)
+
+// Enum value maps for KeyboardLoss.
+var (
+	KeyboardLoss_name = map[int32]string{
+		0:  "KEYBOARD_LOSS_UNSPECIFIED",
+		1:  "KEYBOARD_LOSS_FAILURE",
+		2:  "KEYBOARD_LOSS_REFUSED",
+		3:  "KEYBOARD_LOSS_OBSERVATION",
+		4:  "KEYBOARD_LOSS_INPUT",
+		5:  "KEYBOARD_LOSS_INTERVENTION",
+		6:  "KEYBOARD_LOSS_GENERATION",
+		7:  "KEYBOARD_LOSS_TURN",
+		8:  "KEYBOARD_LOSS_SESSION",
+		9:  "KEYBOARD_LOSS_STOP",
+		10: "KEYBOARD_LOSS_PAUSE",
+		11: "KEYBOARD_LOSS_LOCK",
+		12: "KEYBOARD_LOSS_ABORT",
+		13: "KEYBOARD_LOSS_TARGET",
+		14: "KEYBOARD_LOSS_REPLACED",
+		15: "KEYBOARD_LOSS_CLIENT_GONE",
+	}
+	KeyboardLoss_value = map[string]int32{
+		"KEYBOARD_LOSS_UNSPECIFIED":  0,
+		"KEYBOARD_LOSS_FAILURE":      1,
+		"KEYBOARD_LOSS_REFUSED":      2,
+		"KEYBOARD_LOSS_OBSERVATION":  3,
+		"KEYBOARD_LOSS_INPUT":        4,
+		"KEYBOARD_LOSS_INTERVENTION": 5,
+		"KEYBOARD_LOSS_GENERATION":   6,
+		"KEYBOARD_LOSS_TURN":         7,
+		"KEYBOARD_LOSS_SESSION":      8,
+		"KEYBOARD_LOSS_STOP":         9,
+		"KEYBOARD_LOSS_PAUSE":        10,
+		"KEYBOARD_LOSS_LOCK":         11,
+		"KEYBOARD_LOSS_ABORT":        12,
+		"KEYBOARD_LOSS_TARGET":       13,
+		"KEYBOARD_LOSS_REPLACED":     14,
+		"KEYBOARD_LOSS_CLIENT_GONE":  15,
+	}
+)
+
+func (x KeyboardLoss) Enum() *KeyboardLoss {
+	p := new(KeyboardLoss)
+	*p = x
+	return p
+}
+
+func (x KeyboardLoss) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (KeyboardLoss) Descriptor() protoreflect.EnumDescriptor {
+	return file_fairlead_host_v1_control_service_proto_enumTypes[1].Descriptor()
+}
+
+func (KeyboardLoss) Type() protoreflect.EnumType {
+	return &file_fairlead_host_v1_control_service_proto_enumTypes[1]
+}
+
+func (x KeyboardLoss) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use KeyboardLoss.Descriptor instead.
+func (KeyboardLoss) EnumDescriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_control_service_proto_rawDescGZIP(), []int{1}
+}
+
 // StopRequest names the session.
 type StopRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -142,12 +388,12 @@ func (x *StopResponse) GetActInFlight() bool {
 	return false
 }
 
-// ResumeRequest names the session.
+// ResumeRequest names the session, or with no id all of them.
 type ResumeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Generations it was sent under; always first.
 	Fence *v1.Fence `protobuf:"bytes,1,opt,name=fence,proto3" json:"fence,omitempty"`
-	// The session.
+	// The session; empty means all.
 	SessionId     string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -202,7 +448,7 @@ type ResumeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Generations it was sent under; always first.
 	Fence *v1.Fence `protobuf:"bytes,1,opt,name=fence,proto3" json:"fence,omitempty"`
-	// Whether the session was stopped until now.
+	// Whether the session, or any of them, was stopped or paused until now.
 	Resumed       bool `protobuf:"varint,2,opt,name=resumed,proto3" json:"resumed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -453,11 +699,706 @@ func (x *ListSessionsResponse) GetSessions() []*OpenSession {
 	return nil
 }
 
+// PauseRequest names the session.
+type PauseRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Generations it was sent under; always first.
+	Fence *v1.Fence `protobuf:"bytes,1,opt,name=fence,proto3" json:"fence,omitempty"`
+	// The session.
+	SessionId     string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PauseRequest) Reset() {
+	*x = PauseRequest{}
+	mi := &file_fairlead_host_v1_control_service_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PauseRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PauseRequest) ProtoMessage() {}
+
+func (x *PauseRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_host_v1_control_service_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PauseRequest.ProtoReflect.Descriptor instead.
+func (*PauseRequest) Descriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_control_service_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *PauseRequest) GetFence() *v1.Fence {
+	if x != nil {
+		return x.Fence
+	}
+	return nil
+}
+
+func (x *PauseRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+// PauseResponse says whether there was such a session.
+type PauseResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Generations it was sent under; always first.
+	Fence *v1.Fence `protobuf:"bytes,1,opt,name=fence,proto3" json:"fence,omitempty"`
+	// Whether the session exists.
+	Known bool `protobuf:"varint,2,opt,name=known,proto3" json:"known,omitempty"`
+	// Whether an act was in flight; its outcome is still told truthfully (C12.6).
+	ActInFlight   bool `protobuf:"varint,3,opt,name=act_in_flight,json=actInFlight,proto3" json:"act_in_flight,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PauseResponse) Reset() {
+	*x = PauseResponse{}
+	mi := &file_fairlead_host_v1_control_service_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PauseResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PauseResponse) ProtoMessage() {}
+
+func (x *PauseResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_host_v1_control_service_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PauseResponse.ProtoReflect.Descriptor instead.
+func (*PauseResponse) Descriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_control_service_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *PauseResponse) GetFence() *v1.Fence {
+	if x != nil {
+		return x.Fence
+	}
+	return nil
+}
+
+func (x *PauseResponse) GetKnown() bool {
+	if x != nil {
+		return x.Known
+	}
+	return false
+}
+
+func (x *PauseResponse) GetActInFlight() bool {
+	if x != nil {
+		return x.ActInFlight
+	}
+	return false
+}
+
+// TakeOverRequest names the session.
+type TakeOverRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Generations it was sent under; always first.
+	Fence *v1.Fence `protobuf:"bytes,1,opt,name=fence,proto3" json:"fence,omitempty"`
+	// The session.
+	SessionId     string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TakeOverRequest) Reset() {
+	*x = TakeOverRequest{}
+	mi := &file_fairlead_host_v1_control_service_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TakeOverRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TakeOverRequest) ProtoMessage() {}
+
+func (x *TakeOverRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_host_v1_control_service_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TakeOverRequest.ProtoReflect.Descriptor instead.
+func (*TakeOverRequest) Descriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_control_service_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *TakeOverRequest) GetFence() *v1.Fence {
+	if x != nil {
+		return x.Fence
+	}
+	return nil
+}
+
+func (x *TakeOverRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+// TakeOverResponse says whether there was such a session.
+type TakeOverResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Generations it was sent under; always first.
+	Fence *v1.Fence `protobuf:"bytes,1,opt,name=fence,proto3" json:"fence,omitempty"`
+	// Whether the session exists.
+	Known bool `protobuf:"varint,2,opt,name=known,proto3" json:"known,omitempty"`
+	// Whether an act was in flight; its outcome is still told truthfully (C12.6).
+	ActInFlight   bool `protobuf:"varint,3,opt,name=act_in_flight,json=actInFlight,proto3" json:"act_in_flight,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TakeOverResponse) Reset() {
+	*x = TakeOverResponse{}
+	mi := &file_fairlead_host_v1_control_service_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TakeOverResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TakeOverResponse) ProtoMessage() {}
+
+func (x *TakeOverResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_host_v1_control_service_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TakeOverResponse.ProtoReflect.Descriptor instead.
+func (*TakeOverResponse) Descriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_control_service_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *TakeOverResponse) GetFence() *v1.Fence {
+	if x != nil {
+		return x.Fence
+	}
+	return nil
+}
+
+func (x *TakeOverResponse) GetKnown() bool {
+	if x != nil {
+		return x.Known
+	}
+	return false
+}
+
+func (x *TakeOverResponse) GetActInFlight() bool {
+	if x != nil {
+		return x.ActInFlight
+	}
+	return false
+}
+
+// StopAllRequest asks for the stop of everything.
+type StopAllRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Generations it was sent under; always first.
+	Fence         *v1.Fence `protobuf:"bytes,1,opt,name=fence,proto3" json:"fence,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StopAllRequest) Reset() {
+	*x = StopAllRequest{}
+	mi := &file_fairlead_host_v1_control_service_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StopAllRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StopAllRequest) ProtoMessage() {}
+
+func (x *StopAllRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_host_v1_control_service_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StopAllRequest.ProtoReflect.Descriptor instead.
+func (*StopAllRequest) Descriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_control_service_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *StopAllRequest) GetFence() *v1.Fence {
+	if x != nil {
+		return x.Fence
+	}
+	return nil
+}
+
+// StopAllResponse says what was stopped.
+type StopAllResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Generations it was sent under; always first.
+	Fence *v1.Fence `protobuf:"bytes,1,opt,name=fence,proto3" json:"fence,omitempty"`
+	// Sessions that were not stopped before.
+	Stopped uint32 `protobuf:"varint,2,opt,name=stopped,proto3" json:"stopped,omitempty"`
+	// Acts in flight; their outcomes are still told truthfully (C12.6).
+	ActsInFlight  uint32 `protobuf:"varint,3,opt,name=acts_in_flight,json=actsInFlight,proto3" json:"acts_in_flight,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StopAllResponse) Reset() {
+	*x = StopAllResponse{}
+	mi := &file_fairlead_host_v1_control_service_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StopAllResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StopAllResponse) ProtoMessage() {}
+
+func (x *StopAllResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_host_v1_control_service_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StopAllResponse.ProtoReflect.Descriptor instead.
+func (*StopAllResponse) Descriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_control_service_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *StopAllResponse) GetFence() *v1.Fence {
+	if x != nil {
+		return x.Fence
+	}
+	return nil
+}
+
+func (x *StopAllResponse) GetStopped() uint32 {
+	if x != nil {
+		return x.Stopped
+	}
+	return 0
+}
+
+func (x *StopAllResponse) GetActsInFlight() uint32 {
+	if x != nil {
+		return x.ActsInFlight
+	}
+	return 0
+}
+
+// TimelineEvent is one thing that happened to a session: codes and ids, never content.
+type TimelineEvent struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of the event; grows over all sessions.
+	Seq uint64 `protobuf:"varint,1,opt,name=seq,proto3" json:"seq,omitempty"`
+	// When, milliseconds since the Unix epoch.
+	UnixMs uint64 `protobuf:"varint,2,opt,name=unix_ms,json=unixMs,proto3" json:"unix_ms,omitempty"`
+	// The session.
+	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// What happened.
+	Kind TimelineKind `protobuf:"varint,4,opt,name=kind,proto3,enum=fairlead.host.v1.TimelineKind" json:"kind,omitempty"`
+	// The act, for acts.
+	ActId string `protobuf:"bytes,5,opt,name=act_id,json=actId,proto3" json:"act_id,omitempty"`
+	// The refusal, where there was one.
+	Code v1.RefusalCode `protobuf:"varint,6,opt,name=code,proto3,enum=fairlead.common.v1.RefusalCode" json:"code,omitempty"`
+	// What became of the act, where it ended.
+	Outcome v1.Outcome `protobuf:"varint,7,opt,name=outcome,proto3,enum=fairlead.common.v1.Outcome" json:"outcome,omitempty"`
+	// Why the keyboard was lost, where it was.
+	KeyboardLoss  KeyboardLoss `protobuf:"varint,8,opt,name=keyboard_loss,json=keyboardLoss,proto3,enum=fairlead.host.v1.KeyboardLoss" json:"keyboard_loss,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TimelineEvent) Reset() {
+	*x = TimelineEvent{}
+	mi := &file_fairlead_host_v1_control_service_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TimelineEvent) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TimelineEvent) ProtoMessage() {}
+
+func (x *TimelineEvent) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_host_v1_control_service_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TimelineEvent.ProtoReflect.Descriptor instead.
+func (*TimelineEvent) Descriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_control_service_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *TimelineEvent) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *TimelineEvent) GetUnixMs() uint64 {
+	if x != nil {
+		return x.UnixMs
+	}
+	return 0
+}
+
+func (x *TimelineEvent) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *TimelineEvent) GetKind() TimelineKind {
+	if x != nil {
+		return x.Kind
+	}
+	return TimelineKind_TIMELINE_KIND_UNSPECIFIED
+}
+
+func (x *TimelineEvent) GetActId() string {
+	if x != nil {
+		return x.ActId
+	}
+	return ""
+}
+
+func (x *TimelineEvent) GetCode() v1.RefusalCode {
+	if x != nil {
+		return x.Code
+	}
+	return v1.RefusalCode(0)
+}
+
+func (x *TimelineEvent) GetOutcome() v1.Outcome {
+	if x != nil {
+		return x.Outcome
+	}
+	return v1.Outcome(0)
+}
+
+func (x *TimelineEvent) GetKeyboardLoss() KeyboardLoss {
+	if x != nil {
+		return x.KeyboardLoss
+	}
+	return KeyboardLoss_KEYBOARD_LOSS_UNSPECIFIED
+}
+
+// WatchSessionsRequest asks for events.
+type WatchSessionsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Generations it was sent under; always first.
+	Fence *v1.Fence `protobuf:"bytes,1,opt,name=fence,proto3" json:"fence,omitempty"`
+	// Only of this session; empty means all.
+	SessionId     string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchSessionsRequest) Reset() {
+	*x = WatchSessionsRequest{}
+	mi := &file_fairlead_host_v1_control_service_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchSessionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchSessionsRequest) ProtoMessage() {}
+
+func (x *WatchSessionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_host_v1_control_service_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchSessionsRequest.ProtoReflect.Descriptor instead.
+func (*WatchSessionsRequest) Descriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_control_service_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *WatchSessionsRequest) GetFence() *v1.Fence {
+	if x != nil {
+		return x.Fence
+	}
+	return nil
+}
+
+func (x *WatchSessionsRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+// WatchSessionsResponse is one event.
+type WatchSessionsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Generations it was sent under; always first.
+	Fence *v1.Fence `protobuf:"bytes,1,opt,name=fence,proto3" json:"fence,omitempty"`
+	// The event.
+	Event *TimelineEvent `protobuf:"bytes,2,opt,name=event,proto3" json:"event,omitempty"`
+	// Whether the subscriber fell behind; the stream ends after it, get the timeline.
+	Lagged        bool `protobuf:"varint,3,opt,name=lagged,proto3" json:"lagged,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchSessionsResponse) Reset() {
+	*x = WatchSessionsResponse{}
+	mi := &file_fairlead_host_v1_control_service_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchSessionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchSessionsResponse) ProtoMessage() {}
+
+func (x *WatchSessionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_host_v1_control_service_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchSessionsResponse.ProtoReflect.Descriptor instead.
+func (*WatchSessionsResponse) Descriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_control_service_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *WatchSessionsResponse) GetFence() *v1.Fence {
+	if x != nil {
+		return x.Fence
+	}
+	return nil
+}
+
+func (x *WatchSessionsResponse) GetEvent() *TimelineEvent {
+	if x != nil {
+		return x.Event
+	}
+	return nil
+}
+
+func (x *WatchSessionsResponse) GetLagged() bool {
+	if x != nil {
+		return x.Lagged
+	}
+	return false
+}
+
+// GetTimelineRequest asks what happened.
+type GetTimelineRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Generations it was sent under; always first.
+	Fence *v1.Fence `protobuf:"bytes,1,opt,name=fence,proto3" json:"fence,omitempty"`
+	// Only to this session; empty means all.
+	SessionId     string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetTimelineRequest) Reset() {
+	*x = GetTimelineRequest{}
+	mi := &file_fairlead_host_v1_control_service_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetTimelineRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetTimelineRequest) ProtoMessage() {}
+
+func (x *GetTimelineRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_host_v1_control_service_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetTimelineRequest.ProtoReflect.Descriptor instead.
+func (*GetTimelineRequest) Descriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_control_service_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *GetTimelineRequest) GetFence() *v1.Fence {
+	if x != nil {
+		return x.Fence
+	}
+	return nil
+}
+
+func (x *GetTimelineRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+// GetTimelineResponse carries it.
+type GetTimelineResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Generations it was sent under; always first.
+	Fence *v1.Fence `protobuf:"bytes,1,opt,name=fence,proto3" json:"fence,omitempty"`
+	// The events, oldest first.
+	Events []*TimelineEvent `protobuf:"bytes,2,rep,name=events,proto3" json:"events,omitempty"`
+	// Earlier events that are forgotten.
+	Forgotten     uint64 `protobuf:"varint,3,opt,name=forgotten,proto3" json:"forgotten,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetTimelineResponse) Reset() {
+	*x = GetTimelineResponse{}
+	mi := &file_fairlead_host_v1_control_service_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetTimelineResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetTimelineResponse) ProtoMessage() {}
+
+func (x *GetTimelineResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_host_v1_control_service_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetTimelineResponse.ProtoReflect.Descriptor instead.
+func (*GetTimelineResponse) Descriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_control_service_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *GetTimelineResponse) GetFence() *v1.Fence {
+	if x != nil {
+		return x.Fence
+	}
+	return nil
+}
+
+func (x *GetTimelineResponse) GetEvents() []*TimelineEvent {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
+func (x *GetTimelineResponse) GetForgotten() uint64 {
+	if x != nil {
+		return x.Forgotten
+	}
+	return 0
+}
+
 var File_fairlead_host_v1_control_service_proto protoreflect.FileDescriptor
 
 const file_fairlead_host_v1_control_service_proto_rawDesc = "" +
 	"\n" +
-	"&fairlead/host/v1/control_service.proto\x12\x10fairlead.host.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1efairlead/common/v1/fence.proto\x1a$fairlead/common/v1/sensitivity.proto\x1a$fairlead/host/v1/lease_service.proto\"v\n" +
+	"&fairlead/host/v1/control_service.proto\x12\x10fairlead.host.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cfairlead/common/v1/act.proto\x1a\x1efairlead/common/v1/fence.proto\x1a fairlead/common/v1/refusal.proto\x1a$fairlead/common/v1/sensitivity.proto\x1a$fairlead/host/v1/lease_service.proto\"v\n" +
 	"\vStopRequest\x125\n" +
 	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x120\n" +
 	"\n" +
@@ -465,11 +1406,11 @@ const file_fairlead_host_v1_control_service_proto_rawDesc = "" +
 	"\fStopResponse\x125\n" +
 	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12\x1a\n" +
 	"\x05known\x18\x02 \x01(\bB\x04\xc8\xf3\x18\x01R\x05known\x12(\n" +
-	"\ract_in_flight\x18\x03 \x01(\bB\x04\xc8\xf3\x18\x01R\vactInFlight\"x\n" +
+	"\ract_in_flight\x18\x03 \x01(\bB\x04\xc8\xf3\x18\x01R\vactInFlight\"v\n" +
 	"\rResumeRequest\x125\n" +
-	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x120\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12.\n" +
 	"\n" +
-	"session_id\x18\x02 \x01(\tB\x11\xbaH\x06r\x04\x10\x01\x18@\xc8\xf3\x18\x02\xd0\xf3\x18\x01R\tsessionId\"g\n" +
+	"session_id\x18\x02 \x01(\tB\x0f\xbaH\x04r\x02\x18@\xc8\xf3\x18\x02\xd0\xf3\x18\x01R\tsessionId\"g\n" +
 	"\x0eResumeResponse\x125\n" +
 	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12\x1e\n" +
 	"\aresumed\x18\x02 \x01(\bB\x04\xc8\xf3\x18\x01R\aresumed\"L\n" +
@@ -487,11 +1428,109 @@ const file_fairlead_host_v1_control_service_proto_rawDesc = "" +
 	"\ract_in_flight\x18\a \x01(\bB\x04\xc8\xf3\x18\x01R\vactInFlight\"\x97\x01\n" +
 	"\x14ListSessionsResponse\x125\n" +
 	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12H\n" +
-	"\bsessions\x18\x02 \x03(\v2\x1d.fairlead.host.v1.OpenSessionB\r\xbaH\x06\x92\x01\x03\x10\x80\x02\xc8\xf3\x18\x01R\bsessions2\x83\x02\n" +
-	"\x0eControlService\x12E\n" +
-	"\x04Stop\x12\x1d.fairlead.host.v1.StopRequest\x1a\x1e.fairlead.host.v1.StopResponse\x12]\n" +
-	"\fListSessions\x12%.fairlead.host.v1.ListSessionsRequest\x1a&.fairlead.host.v1.ListSessionsResponse\x12K\n" +
-	"\x06Resume\x12\x1f.fairlead.host.v1.ResumeRequest\x1a .fairlead.host.v1.ResumeResponseB\xb7\x01\n" +
+	"\bsessions\x18\x02 \x03(\v2\x1d.fairlead.host.v1.OpenSessionB\r\xbaH\x06\x92\x01\x03\x10\x80\x02\xc8\xf3\x18\x01R\bsessions\"w\n" +
+	"\fPauseRequest\x125\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x120\n" +
+	"\n" +
+	"session_id\x18\x02 \x01(\tB\x11\xbaH\x06r\x04\x10\x01\x18@\xc8\xf3\x18\x02\xd0\xf3\x18\x01R\tsessionId\"\x8c\x01\n" +
+	"\rPauseResponse\x125\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12\x1a\n" +
+	"\x05known\x18\x02 \x01(\bB\x04\xc8\xf3\x18\x01R\x05known\x12(\n" +
+	"\ract_in_flight\x18\x03 \x01(\bB\x04\xc8\xf3\x18\x01R\vactInFlight\"z\n" +
+	"\x0fTakeOverRequest\x125\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x120\n" +
+	"\n" +
+	"session_id\x18\x02 \x01(\tB\x11\xbaH\x06r\x04\x10\x01\x18@\xc8\xf3\x18\x02\xd0\xf3\x18\x01R\tsessionId\"\x8f\x01\n" +
+	"\x10TakeOverResponse\x125\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12\x1a\n" +
+	"\x05known\x18\x02 \x01(\bB\x04\xc8\xf3\x18\x01R\x05known\x12(\n" +
+	"\ract_in_flight\x18\x03 \x01(\bB\x04\xc8\xf3\x18\x01R\vactInFlight\"G\n" +
+	"\x0eStopAllRequest\x125\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\"\x94\x01\n" +
+	"\x0fStopAllResponse\x125\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12\x1e\n" +
+	"\astopped\x18\x02 \x01(\rB\x04\xc8\xf3\x18\x01R\astopped\x12*\n" +
+	"\x0eacts_in_flight\x18\x03 \x01(\rB\x04\xc8\xf3\x18\x01R\factsInFlight\"\x93\x03\n" +
+	"\rTimelineEvent\x12\x16\n" +
+	"\x03seq\x18\x01 \x01(\x04B\x04\xc8\xf3\x18\x01R\x03seq\x12\x1d\n" +
+	"\aunix_ms\x18\x02 \x01(\x04B\x04\xc8\xf3\x18\x01R\x06unixMs\x12*\n" +
+	"\n" +
+	"session_id\x18\x03 \x01(\tB\v\xbaH\x04r\x02\x18@\xc8\xf3\x18\x02R\tsessionId\x128\n" +
+	"\x04kind\x18\x04 \x01(\x0e2\x1e.fairlead.host.v1.TimelineKindB\x04\xc8\xf3\x18\x01R\x04kind\x12\"\n" +
+	"\x06act_id\x18\x05 \x01(\tB\v\xbaH\x04r\x02\x18@\xc8\xf3\x18\x02R\x05actId\x129\n" +
+	"\x04code\x18\x06 \x01(\x0e2\x1f.fairlead.common.v1.RefusalCodeB\x04\xc8\xf3\x18\x01R\x04code\x12;\n" +
+	"\aoutcome\x18\a \x01(\x0e2\x1b.fairlead.common.v1.OutcomeB\x04\xc8\xf3\x18\x01R\aoutcome\x12I\n" +
+	"\rkeyboard_loss\x18\b \x01(\x0e2\x1e.fairlead.host.v1.KeyboardLossB\x04\xc8\xf3\x18\x01R\fkeyboardLoss\"y\n" +
+	"\x14WatchSessionsRequest\x125\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12*\n" +
+	"\n" +
+	"session_id\x18\x02 \x01(\tB\v\xbaH\x04r\x02\x18@\xc8\xf3\x18\x02R\tsessionId\"\xa9\x01\n" +
+	"\x15WatchSessionsResponse\x125\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12;\n" +
+	"\x05event\x18\x02 \x01(\v2\x1f.fairlead.host.v1.TimelineEventB\x04\xc8\xf3\x18\x01R\x05event\x12\x1c\n" +
+	"\x06lagged\x18\x03 \x01(\bB\x04\xc8\xf3\x18\x01R\x06lagged\"w\n" +
+	"\x12GetTimelineRequest\x125\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12*\n" +
+	"\n" +
+	"session_id\x18\x02 \x01(\tB\v\xbaH\x04r\x02\x18@\xc8\xf3\x18\x02R\tsessionId\"\xb8\x01\n" +
+	"\x13GetTimelineResponse\x125\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12F\n" +
+	"\x06events\x18\x02 \x03(\v2\x1f.fairlead.host.v1.TimelineEventB\r\xbaH\x06\x92\x01\x03\x10\x80 \xc8\xf3\x18\x01R\x06events\x12\"\n" +
+	"\tforgotten\x18\x03 \x01(\x04B\x04\xc8\xf3\x18\x01R\tforgotten*\x89\x06\n" +
+	"\fTimelineKind\x12\x1d\n" +
+	"\x19TIMELINE_KIND_UNSPECIFIED\x10\x00\x12 \n" +
+	"\x1cTIMELINE_KIND_SESSION_OPENED\x10\x01\x12\x1c\n" +
+	"\x18TIMELINE_KIND_TURN_BEGUN\x10\x02\x12\x1c\n" +
+	"\x18TIMELINE_KIND_TURN_ENDED\x10\x03\x12\x1a\n" +
+	"\x16TIMELINE_KIND_OBSERVED\x10\x04\x12\x1a\n" +
+	"\x16TIMELINE_KIND_ACT_SENT\x10\x05\x12\x1b\n" +
+	"\x17TIMELINE_KIND_ACT_ENDED\x10\x06\x12\x19\n" +
+	"\x15TIMELINE_KIND_STOPPED\x10\a\x12\x1d\n" +
+	"\x19TIMELINE_KIND_STOPPED_ALL\x10\b\x12\x19\n" +
+	"\x15TIMELINE_KIND_RESUMED\x10\t\x12\x18\n" +
+	"\x14TIMELINE_KIND_PAUSED\x10\n" +
+	"\x12\x1c\n" +
+	"\x18TIMELINE_KIND_TAKEN_OVER\x10\v\x12\x18\n" +
+	"\x14TIMELINE_KIND_LOCKED\x10\f\x12\x1a\n" +
+	"\x16TIMELINE_KIND_UNLOCKED\x10\r\x12\x1c\n" +
+	"\x18TIMELINE_KIND_INTERVENED\x10\x0e\x12#\n" +
+	"\x1fTIMELINE_KIND_INTERVENTION_OVER\x10\x0f\x12\x19\n" +
+	"\x15TIMELINE_KIND_BLOCKED\x10\x10\x12\x1f\n" +
+	"\x1bTIMELINE_KIND_EXECUTOR_GONE\x10\x11\x12\x1d\n" +
+	"\x19TIMELINE_KIND_POLICY_GONE\x10\x12\x12\x1f\n" +
+	"\x1bTIMELINE_KIND_LEASE_GRANTED\x10\x13\x12\x1d\n" +
+	"\x19TIMELINE_KIND_LEASE_ENDED\x10\x14\x12\"\n" +
+	"\x1eTIMELINE_KIND_KEYBOARD_GRANTED\x10\x15\x12\"\n" +
+	"\x1eTIMELINE_KIND_KEYBOARD_REVOKED\x10\x16\x12\x1d\n" +
+	"\x19TIMELINE_KIND_CLIENT_GONE\x10\x17\x12\x1f\n" +
+	"\x1bTIMELINE_KIND_SESSION_ENDED\x10\x18*\xc3\x03\n" +
+	"\fKeyboardLoss\x12\x1d\n" +
+	"\x19KEYBOARD_LOSS_UNSPECIFIED\x10\x00\x12\x19\n" +
+	"\x15KEYBOARD_LOSS_FAILURE\x10\x01\x12\x19\n" +
+	"\x15KEYBOARD_LOSS_REFUSED\x10\x02\x12\x1d\n" +
+	"\x19KEYBOARD_LOSS_OBSERVATION\x10\x03\x12\x17\n" +
+	"\x13KEYBOARD_LOSS_INPUT\x10\x04\x12\x1e\n" +
+	"\x1aKEYBOARD_LOSS_INTERVENTION\x10\x05\x12\x1c\n" +
+	"\x18KEYBOARD_LOSS_GENERATION\x10\x06\x12\x16\n" +
+	"\x12KEYBOARD_LOSS_TURN\x10\a\x12\x19\n" +
+	"\x15KEYBOARD_LOSS_SESSION\x10\b\x12\x16\n" +
+	"\x12KEYBOARD_LOSS_STOP\x10\t\x12\x17\n" +
+	"\x13KEYBOARD_LOSS_PAUSE\x10\n" +
+	"\x12\x16\n" +
+	"\x12KEYBOARD_LOSS_LOCK\x10\v\x12\x17\n" +
+	"\x13KEYBOARD_LOSS_ABORT\x10\f\x12\x18\n" +
+	"\x14KEYBOARD_LOSS_TARGET\x10\r\x12\x1a\n" +
+	"\x16KEYBOARD_LOSS_REPLACED\x10\x0e\x12\x1d\n" +
+	"\x19KEYBOARD_LOSS_CLIENT_GONE\x10\x0f2\xe0\x05\n" +
+	"\x0eControlService\x12K\n" +
+	"\x04Stop\x12\x1d.fairlead.host.v1.StopRequest\x1a\x1e.fairlead.host.v1.StopResponse\"\x04\xb0\xf5\x18\x04\x12c\n" +
+	"\fListSessions\x12%.fairlead.host.v1.ListSessionsRequest\x1a&.fairlead.host.v1.ListSessionsResponse\"\x04\xb0\xf5\x18\x04\x12Q\n" +
+	"\x06Resume\x12\x1f.fairlead.host.v1.ResumeRequest\x1a .fairlead.host.v1.ResumeResponse\"\x04\xb0\xf5\x18\x04\x12N\n" +
+	"\x05Pause\x12\x1e.fairlead.host.v1.PauseRequest\x1a\x1f.fairlead.host.v1.PauseResponse\"\x04\xb0\xf5\x18\x04\x12W\n" +
+	"\bTakeOver\x12!.fairlead.host.v1.TakeOverRequest\x1a\".fairlead.host.v1.TakeOverResponse\"\x04\xb0\xf5\x18\x04\x12T\n" +
+	"\aStopAll\x12 .fairlead.host.v1.StopAllRequest\x1a!.fairlead.host.v1.StopAllResponse\"\x04\xb0\xf5\x18\x04\x12h\n" +
+	"\rWatchSessions\x12&.fairlead.host.v1.WatchSessionsRequest\x1a'.fairlead.host.v1.WatchSessionsResponse\"\x04\xb0\xf5\x18\x040\x01\x12`\n" +
+	"\vGetTimeline\x12$.fairlead.host.v1.GetTimelineRequest\x1a%.fairlead.host.v1.GetTimelineResponse\"\x04\xb0\xf5\x18\x04B\xb7\x01\n" +
 	"\x14com.fairlead.host.v1B\x13ControlServiceProtoP\x01Z(fairlead.dev/gen/fairlead/host/v1;hostv1\xa2\x02\x03FHX\xaa\x02\x10Fairlead.Host.V1\xca\x02\x10Fairlead\\Host\\V1\xe2\x02\x1cFairlead\\Host\\V1\\GPBMetadata\xea\x02\x12Fairlead::Host::V1b\x06proto3"
 
 var (
@@ -506,40 +1545,82 @@ func file_fairlead_host_v1_control_service_proto_rawDescGZIP() []byte {
 	return file_fairlead_host_v1_control_service_proto_rawDescData
 }
 
-var file_fairlead_host_v1_control_service_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_fairlead_host_v1_control_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_fairlead_host_v1_control_service_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_fairlead_host_v1_control_service_proto_goTypes = []any{
-	(*StopRequest)(nil),          // 0: fairlead.host.v1.StopRequest
-	(*StopResponse)(nil),         // 1: fairlead.host.v1.StopResponse
-	(*ResumeRequest)(nil),        // 2: fairlead.host.v1.ResumeRequest
-	(*ResumeResponse)(nil),       // 3: fairlead.host.v1.ResumeResponse
-	(*ListSessionsRequest)(nil),  // 4: fairlead.host.v1.ListSessionsRequest
-	(*OpenSession)(nil),          // 5: fairlead.host.v1.OpenSession
-	(*ListSessionsResponse)(nil), // 6: fairlead.host.v1.ListSessionsResponse
-	(*v1.Fence)(nil),             // 7: fairlead.common.v1.Fence
-	(BaseStatus)(0),              // 8: fairlead.host.v1.BaseStatus
-	(Hold)(0),                    // 9: fairlead.host.v1.Hold
+	(TimelineKind)(0),             // 0: fairlead.host.v1.TimelineKind
+	(KeyboardLoss)(0),             // 1: fairlead.host.v1.KeyboardLoss
+	(*StopRequest)(nil),           // 2: fairlead.host.v1.StopRequest
+	(*StopResponse)(nil),          // 3: fairlead.host.v1.StopResponse
+	(*ResumeRequest)(nil),         // 4: fairlead.host.v1.ResumeRequest
+	(*ResumeResponse)(nil),        // 5: fairlead.host.v1.ResumeResponse
+	(*ListSessionsRequest)(nil),   // 6: fairlead.host.v1.ListSessionsRequest
+	(*OpenSession)(nil),           // 7: fairlead.host.v1.OpenSession
+	(*ListSessionsResponse)(nil),  // 8: fairlead.host.v1.ListSessionsResponse
+	(*PauseRequest)(nil),          // 9: fairlead.host.v1.PauseRequest
+	(*PauseResponse)(nil),         // 10: fairlead.host.v1.PauseResponse
+	(*TakeOverRequest)(nil),       // 11: fairlead.host.v1.TakeOverRequest
+	(*TakeOverResponse)(nil),      // 12: fairlead.host.v1.TakeOverResponse
+	(*StopAllRequest)(nil),        // 13: fairlead.host.v1.StopAllRequest
+	(*StopAllResponse)(nil),       // 14: fairlead.host.v1.StopAllResponse
+	(*TimelineEvent)(nil),         // 15: fairlead.host.v1.TimelineEvent
+	(*WatchSessionsRequest)(nil),  // 16: fairlead.host.v1.WatchSessionsRequest
+	(*WatchSessionsResponse)(nil), // 17: fairlead.host.v1.WatchSessionsResponse
+	(*GetTimelineRequest)(nil),    // 18: fairlead.host.v1.GetTimelineRequest
+	(*GetTimelineResponse)(nil),   // 19: fairlead.host.v1.GetTimelineResponse
+	(*v1.Fence)(nil),              // 20: fairlead.common.v1.Fence
+	(BaseStatus)(0),               // 21: fairlead.host.v1.BaseStatus
+	(Hold)(0),                     // 22: fairlead.host.v1.Hold
+	(v1.RefusalCode)(0),           // 23: fairlead.common.v1.RefusalCode
+	(v1.Outcome)(0),               // 24: fairlead.common.v1.Outcome
 }
 var file_fairlead_host_v1_control_service_proto_depIdxs = []int32{
-	7,  // 0: fairlead.host.v1.StopRequest.fence:type_name -> fairlead.common.v1.Fence
-	7,  // 1: fairlead.host.v1.StopResponse.fence:type_name -> fairlead.common.v1.Fence
-	7,  // 2: fairlead.host.v1.ResumeRequest.fence:type_name -> fairlead.common.v1.Fence
-	7,  // 3: fairlead.host.v1.ResumeResponse.fence:type_name -> fairlead.common.v1.Fence
-	7,  // 4: fairlead.host.v1.ListSessionsRequest.fence:type_name -> fairlead.common.v1.Fence
-	8,  // 5: fairlead.host.v1.OpenSession.base:type_name -> fairlead.host.v1.BaseStatus
-	9,  // 6: fairlead.host.v1.OpenSession.holds:type_name -> fairlead.host.v1.Hold
-	7,  // 7: fairlead.host.v1.ListSessionsResponse.fence:type_name -> fairlead.common.v1.Fence
-	5,  // 8: fairlead.host.v1.ListSessionsResponse.sessions:type_name -> fairlead.host.v1.OpenSession
-	0,  // 9: fairlead.host.v1.ControlService.Stop:input_type -> fairlead.host.v1.StopRequest
-	4,  // 10: fairlead.host.v1.ControlService.ListSessions:input_type -> fairlead.host.v1.ListSessionsRequest
-	2,  // 11: fairlead.host.v1.ControlService.Resume:input_type -> fairlead.host.v1.ResumeRequest
-	1,  // 12: fairlead.host.v1.ControlService.Stop:output_type -> fairlead.host.v1.StopResponse
-	6,  // 13: fairlead.host.v1.ControlService.ListSessions:output_type -> fairlead.host.v1.ListSessionsResponse
-	3,  // 14: fairlead.host.v1.ControlService.Resume:output_type -> fairlead.host.v1.ResumeResponse
-	12, // [12:15] is the sub-list for method output_type
-	9,  // [9:12] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	20, // 0: fairlead.host.v1.StopRequest.fence:type_name -> fairlead.common.v1.Fence
+	20, // 1: fairlead.host.v1.StopResponse.fence:type_name -> fairlead.common.v1.Fence
+	20, // 2: fairlead.host.v1.ResumeRequest.fence:type_name -> fairlead.common.v1.Fence
+	20, // 3: fairlead.host.v1.ResumeResponse.fence:type_name -> fairlead.common.v1.Fence
+	20, // 4: fairlead.host.v1.ListSessionsRequest.fence:type_name -> fairlead.common.v1.Fence
+	21, // 5: fairlead.host.v1.OpenSession.base:type_name -> fairlead.host.v1.BaseStatus
+	22, // 6: fairlead.host.v1.OpenSession.holds:type_name -> fairlead.host.v1.Hold
+	20, // 7: fairlead.host.v1.ListSessionsResponse.fence:type_name -> fairlead.common.v1.Fence
+	7,  // 8: fairlead.host.v1.ListSessionsResponse.sessions:type_name -> fairlead.host.v1.OpenSession
+	20, // 9: fairlead.host.v1.PauseRequest.fence:type_name -> fairlead.common.v1.Fence
+	20, // 10: fairlead.host.v1.PauseResponse.fence:type_name -> fairlead.common.v1.Fence
+	20, // 11: fairlead.host.v1.TakeOverRequest.fence:type_name -> fairlead.common.v1.Fence
+	20, // 12: fairlead.host.v1.TakeOverResponse.fence:type_name -> fairlead.common.v1.Fence
+	20, // 13: fairlead.host.v1.StopAllRequest.fence:type_name -> fairlead.common.v1.Fence
+	20, // 14: fairlead.host.v1.StopAllResponse.fence:type_name -> fairlead.common.v1.Fence
+	0,  // 15: fairlead.host.v1.TimelineEvent.kind:type_name -> fairlead.host.v1.TimelineKind
+	23, // 16: fairlead.host.v1.TimelineEvent.code:type_name -> fairlead.common.v1.RefusalCode
+	24, // 17: fairlead.host.v1.TimelineEvent.outcome:type_name -> fairlead.common.v1.Outcome
+	1,  // 18: fairlead.host.v1.TimelineEvent.keyboard_loss:type_name -> fairlead.host.v1.KeyboardLoss
+	20, // 19: fairlead.host.v1.WatchSessionsRequest.fence:type_name -> fairlead.common.v1.Fence
+	20, // 20: fairlead.host.v1.WatchSessionsResponse.fence:type_name -> fairlead.common.v1.Fence
+	15, // 21: fairlead.host.v1.WatchSessionsResponse.event:type_name -> fairlead.host.v1.TimelineEvent
+	20, // 22: fairlead.host.v1.GetTimelineRequest.fence:type_name -> fairlead.common.v1.Fence
+	20, // 23: fairlead.host.v1.GetTimelineResponse.fence:type_name -> fairlead.common.v1.Fence
+	15, // 24: fairlead.host.v1.GetTimelineResponse.events:type_name -> fairlead.host.v1.TimelineEvent
+	2,  // 25: fairlead.host.v1.ControlService.Stop:input_type -> fairlead.host.v1.StopRequest
+	6,  // 26: fairlead.host.v1.ControlService.ListSessions:input_type -> fairlead.host.v1.ListSessionsRequest
+	4,  // 27: fairlead.host.v1.ControlService.Resume:input_type -> fairlead.host.v1.ResumeRequest
+	9,  // 28: fairlead.host.v1.ControlService.Pause:input_type -> fairlead.host.v1.PauseRequest
+	11, // 29: fairlead.host.v1.ControlService.TakeOver:input_type -> fairlead.host.v1.TakeOverRequest
+	13, // 30: fairlead.host.v1.ControlService.StopAll:input_type -> fairlead.host.v1.StopAllRequest
+	16, // 31: fairlead.host.v1.ControlService.WatchSessions:input_type -> fairlead.host.v1.WatchSessionsRequest
+	18, // 32: fairlead.host.v1.ControlService.GetTimeline:input_type -> fairlead.host.v1.GetTimelineRequest
+	3,  // 33: fairlead.host.v1.ControlService.Stop:output_type -> fairlead.host.v1.StopResponse
+	8,  // 34: fairlead.host.v1.ControlService.ListSessions:output_type -> fairlead.host.v1.ListSessionsResponse
+	5,  // 35: fairlead.host.v1.ControlService.Resume:output_type -> fairlead.host.v1.ResumeResponse
+	10, // 36: fairlead.host.v1.ControlService.Pause:output_type -> fairlead.host.v1.PauseResponse
+	12, // 37: fairlead.host.v1.ControlService.TakeOver:output_type -> fairlead.host.v1.TakeOverResponse
+	14, // 38: fairlead.host.v1.ControlService.StopAll:output_type -> fairlead.host.v1.StopAllResponse
+	17, // 39: fairlead.host.v1.ControlService.WatchSessions:output_type -> fairlead.host.v1.WatchSessionsResponse
+	19, // 40: fairlead.host.v1.ControlService.GetTimeline:output_type -> fairlead.host.v1.GetTimelineResponse
+	33, // [33:41] is the sub-list for method output_type
+	25, // [25:33] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_fairlead_host_v1_control_service_proto_init() }
@@ -553,13 +1634,14 @@ func file_fairlead_host_v1_control_service_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_fairlead_host_v1_control_service_proto_rawDesc), len(file_fairlead_host_v1_control_service_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   7,
+			NumEnums:      2,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_fairlead_host_v1_control_service_proto_goTypes,
 		DependencyIndexes: file_fairlead_host_v1_control_service_proto_depIdxs,
+		EnumInfos:         file_fairlead_host_v1_control_service_proto_enumTypes,
 		MessageInfos:      file_fairlead_host_v1_control_service_proto_msgTypes,
 	}.Build()
 	File_fairlead_host_v1_control_service_proto = out.File

@@ -19,9 +19,14 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	ControlService_Stop_FullMethodName         = "/fairlead.host.v1.ControlService/Stop"
-	ControlService_ListSessions_FullMethodName = "/fairlead.host.v1.ControlService/ListSessions"
-	ControlService_Resume_FullMethodName       = "/fairlead.host.v1.ControlService/Resume"
+	ControlService_Stop_FullMethodName          = "/fairlead.host.v1.ControlService/Stop"
+	ControlService_ListSessions_FullMethodName  = "/fairlead.host.v1.ControlService/ListSessions"
+	ControlService_Resume_FullMethodName        = "/fairlead.host.v1.ControlService/Resume"
+	ControlService_Pause_FullMethodName         = "/fairlead.host.v1.ControlService/Pause"
+	ControlService_TakeOver_FullMethodName      = "/fairlead.host.v1.ControlService/TakeOver"
+	ControlService_StopAll_FullMethodName       = "/fairlead.host.v1.ControlService/StopAll"
+	ControlService_WatchSessions_FullMethodName = "/fairlead.host.v1.ControlService/WatchSessions"
+	ControlService_GetTimeline_FullMethodName   = "/fairlead.host.v1.ControlService/GetTimeline"
 )
 
 // ControlServiceClient is the client API for ControlService service.
@@ -35,8 +40,20 @@ type ControlServiceClient interface {
 	Stop(ctx context.Context, in *StopRequest, opts ...grpc.CallOption) (*StopResponse, error)
 	// ListSessions lists the open sessions of every agent, so that the user can name one to stop.
 	ListSessions(ctx context.Context, in *ListSessionsRequest, opts ...grpc.CallOption) (*ListSessionsResponse, error)
-	// Resume lifts the user's stop. The session begins a new turn and starts without leases.
+	// Resume lifts the user's stop and pause. After a stop or a take-over the session starts without leases.
+	// Without a session id it resumes all sessions and lets agents open sessions again.
 	Resume(ctx context.Context, in *ResumeRequest, opts ...grpc.CallOption) (*ResumeResponse, error)
+	// Pause holds a session: its act in flight is cancelled by name, leases and open popups stay.
+	Pause(ctx context.Context, in *PauseRequest, opts ...grpc.CallOption) (*PauseResponse, error)
+	// TakeOver pauses a session and gives up its leases, its keyboard and what it opened.
+	TakeOver(ctx context.Context, in *TakeOverRequest, opts ...grpc.CallOption) (*TakeOverResponse, error)
+	// StopAll stops every session and lets none be opened until the user resumes: the kill switch. Pressed
+	// again it changes nothing.
+	StopAll(ctx context.Context, in *StopAllRequest, opts ...grpc.CallOption) (*StopAllResponse, error)
+	// WatchSessions streams what happens to sessions, as it happens.
+	WatchSessions(ctx context.Context, in *WatchSessionsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchSessionsResponse], error)
+	// GetTimeline tells what happened to one session, or lately to all.
+	GetTimeline(ctx context.Context, in *GetTimelineRequest, opts ...grpc.CallOption) (*GetTimelineResponse, error)
 }
 
 type controlServiceClient struct {
@@ -77,6 +94,65 @@ func (c *controlServiceClient) Resume(ctx context.Context, in *ResumeRequest, op
 	return out, nil
 }
 
+func (c *controlServiceClient) Pause(ctx context.Context, in *PauseRequest, opts ...grpc.CallOption) (*PauseResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PauseResponse)
+	err := c.cc.Invoke(ctx, ControlService_Pause_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *controlServiceClient) TakeOver(ctx context.Context, in *TakeOverRequest, opts ...grpc.CallOption) (*TakeOverResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(TakeOverResponse)
+	err := c.cc.Invoke(ctx, ControlService_TakeOver_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *controlServiceClient) StopAll(ctx context.Context, in *StopAllRequest, opts ...grpc.CallOption) (*StopAllResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(StopAllResponse)
+	err := c.cc.Invoke(ctx, ControlService_StopAll_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *controlServiceClient) WatchSessions(ctx context.Context, in *WatchSessionsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchSessionsResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &ControlService_ServiceDesc.Streams[0], ControlService_WatchSessions_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[WatchSessionsRequest, WatchSessionsResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type ControlService_WatchSessionsClient = grpc.ServerStreamingClient[WatchSessionsResponse]
+
+func (c *controlServiceClient) GetTimeline(ctx context.Context, in *GetTimelineRequest, opts ...grpc.CallOption) (*GetTimelineResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetTimelineResponse)
+	err := c.cc.Invoke(ctx, ControlService_GetTimeline_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // ControlServiceServer is the server API for ControlService service.
 // All implementations must embed UnimplementedControlServiceServer
 // for forward compatibility.
@@ -88,8 +164,20 @@ type ControlServiceServer interface {
 	Stop(context.Context, *StopRequest) (*StopResponse, error)
 	// ListSessions lists the open sessions of every agent, so that the user can name one to stop.
 	ListSessions(context.Context, *ListSessionsRequest) (*ListSessionsResponse, error)
-	// Resume lifts the user's stop. The session begins a new turn and starts without leases.
+	// Resume lifts the user's stop and pause. After a stop or a take-over the session starts without leases.
+	// Without a session id it resumes all sessions and lets agents open sessions again.
 	Resume(context.Context, *ResumeRequest) (*ResumeResponse, error)
+	// Pause holds a session: its act in flight is cancelled by name, leases and open popups stay.
+	Pause(context.Context, *PauseRequest) (*PauseResponse, error)
+	// TakeOver pauses a session and gives up its leases, its keyboard and what it opened.
+	TakeOver(context.Context, *TakeOverRequest) (*TakeOverResponse, error)
+	// StopAll stops every session and lets none be opened until the user resumes: the kill switch. Pressed
+	// again it changes nothing.
+	StopAll(context.Context, *StopAllRequest) (*StopAllResponse, error)
+	// WatchSessions streams what happens to sessions, as it happens.
+	WatchSessions(*WatchSessionsRequest, grpc.ServerStreamingServer[WatchSessionsResponse]) error
+	// GetTimeline tells what happened to one session, or lately to all.
+	GetTimeline(context.Context, *GetTimelineRequest) (*GetTimelineResponse, error)
 	mustEmbedUnimplementedControlServiceServer()
 }
 
@@ -108,6 +196,21 @@ func (UnimplementedControlServiceServer) ListSessions(context.Context, *ListSess
 }
 func (UnimplementedControlServiceServer) Resume(context.Context, *ResumeRequest) (*ResumeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Resume not implemented")
+}
+func (UnimplementedControlServiceServer) Pause(context.Context, *PauseRequest) (*PauseResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Pause not implemented")
+}
+func (UnimplementedControlServiceServer) TakeOver(context.Context, *TakeOverRequest) (*TakeOverResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method TakeOver not implemented")
+}
+func (UnimplementedControlServiceServer) StopAll(context.Context, *StopAllRequest) (*StopAllResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method StopAll not implemented")
+}
+func (UnimplementedControlServiceServer) WatchSessions(*WatchSessionsRequest, grpc.ServerStreamingServer[WatchSessionsResponse]) error {
+	return status.Error(codes.Unimplemented, "method WatchSessions not implemented")
+}
+func (UnimplementedControlServiceServer) GetTimeline(context.Context, *GetTimelineRequest) (*GetTimelineResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetTimeline not implemented")
 }
 func (UnimplementedControlServiceServer) mustEmbedUnimplementedControlServiceServer() {}
 func (UnimplementedControlServiceServer) testEmbeddedByValue()                        {}
@@ -184,6 +287,89 @@ func _ControlService_Resume_Handler(srv interface{}, ctx context.Context, dec fu
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ControlService_Pause_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PauseRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ControlServiceServer).Pause(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ControlService_Pause_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ControlServiceServer).Pause(ctx, req.(*PauseRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ControlService_TakeOver_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(TakeOverRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ControlServiceServer).TakeOver(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ControlService_TakeOver_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ControlServiceServer).TakeOver(ctx, req.(*TakeOverRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ControlService_StopAll_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(StopAllRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ControlServiceServer).StopAll(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ControlService_StopAll_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ControlServiceServer).StopAll(ctx, req.(*StopAllRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ControlService_WatchSessions_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(WatchSessionsRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(ControlServiceServer).WatchSessions(m, &grpc.GenericServerStream[WatchSessionsRequest, WatchSessionsResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type ControlService_WatchSessionsServer = grpc.ServerStreamingServer[WatchSessionsResponse]
+
+func _ControlService_GetTimeline_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetTimelineRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ControlServiceServer).GetTimeline(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ControlService_GetTimeline_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ControlServiceServer).GetTimeline(ctx, req.(*GetTimelineRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // ControlService_ServiceDesc is the grpc.ServiceDesc for ControlService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -203,7 +389,29 @@ var ControlService_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "Resume",
 			Handler:    _ControlService_Resume_Handler,
 		},
+		{
+			MethodName: "Pause",
+			Handler:    _ControlService_Pause_Handler,
+		},
+		{
+			MethodName: "TakeOver",
+			Handler:    _ControlService_TakeOver_Handler,
+		},
+		{
+			MethodName: "StopAll",
+			Handler:    _ControlService_StopAll_Handler,
+		},
+		{
+			MethodName: "GetTimeline",
+			Handler:    _ControlService_GetTimeline_Handler,
+		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "WatchSessions",
+			Handler:       _ControlService_WatchSessions_Handler,
+			ServerStreams: true,
+		},
+	},
 	Metadata: "fairlead/host/v1/control_service.proto",
 }

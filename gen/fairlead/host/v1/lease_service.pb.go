@@ -208,6 +208,67 @@ func (Hold) EnumDescriptor() ([]byte, []int) {
 	return file_fairlead_host_v1_lease_service_proto_rawDescGZIP(), []int{2}
 }
 
+// LeaseEventKind is what became of a lease.
+type LeaseEventKind int32
+
+const (
+	// Not an event.
+	LeaseEventKind_LEASE_EVENT_KIND_UNSPECIFIED LeaseEventKind = 0
+	// It was given.
+	LeaseEventKind_LEASE_EVENT_KIND_GRANTED LeaseEventKind = 1
+	// It was asked for and not given.
+	LeaseEventKind_LEASE_EVENT_KIND_DENIED LeaseEventKind = 2
+	// It was taken away, or given up.
+	LeaseEventKind_LEASE_EVENT_KIND_REVOKED LeaseEventKind = 3
+	// Its time was over.
+	LeaseEventKind_LEASE_EVENT_KIND_EXPIRED LeaseEventKind = 4
+)
+
+// Enum value maps for LeaseEventKind.
+var (
+	LeaseEventKind_name = map[int32]string{
+		0: "LEASE_EVENT_KIND_UNSPECIFIED",
+		1: "LEASE_EVENT_KIND_GRANTED",
+		2: "LEASE_EVENT_KIND_DENIED",
+		3: "LEASE_EVENT_KIND_REVOKED",
+		4: "LEASE_EVENT_KIND_EXPIRED",
+	}
+	LeaseEventKind_value = map[string]int32{
+		"LEASE_EVENT_KIND_UNSPECIFIED": 0,
+		"LEASE_EVENT_KIND_GRANTED":     1,
+		"LEASE_EVENT_KIND_DENIED":      2,
+		"LEASE_EVENT_KIND_REVOKED":     3,
+		"LEASE_EVENT_KIND_EXPIRED":     4,
+	}
+)
+
+func (x LeaseEventKind) Enum() *LeaseEventKind {
+	p := new(LeaseEventKind)
+	*p = x
+	return p
+}
+
+func (x LeaseEventKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (LeaseEventKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_fairlead_host_v1_lease_service_proto_enumTypes[3].Descriptor()
+}
+
+func (LeaseEventKind) Type() protoreflect.EnumType {
+	return &file_fairlead_host_v1_lease_service_proto_enumTypes[3]
+}
+
+func (x LeaseEventKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use LeaseEventKind.Descriptor instead.
+func (LeaseEventKind) EnumDescriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_lease_service_proto_rawDescGZIP(), []int{3}
+}
+
 // OpenSessionRequest declares the client.
 type OpenSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -810,6 +871,262 @@ func (x *GetSessionResponse) GetWaiting() uint32 {
 	return 0
 }
 
+// ListLeasesRequest asks for the leases.
+type ListLeasesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Generations it was sent under; always first.
+	Fence *v1.Fence `protobuf:"bytes,1,opt,name=fence,proto3" json:"fence,omitempty"`
+	// Whose call it is.
+	Session       *v1.SessionRef `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListLeasesRequest) Reset() {
+	*x = ListLeasesRequest{}
+	mi := &file_fairlead_host_v1_lease_service_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListLeasesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListLeasesRequest) ProtoMessage() {}
+
+func (x *ListLeasesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_host_v1_lease_service_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListLeasesRequest.ProtoReflect.Descriptor instead.
+func (*ListLeasesRequest) Descriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_lease_service_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *ListLeasesRequest) GetFence() *v1.Fence {
+	if x != nil {
+		return x.Fence
+	}
+	return nil
+}
+
+func (x *ListLeasesRequest) GetSession() *v1.SessionRef {
+	if x != nil {
+		return x.Session
+	}
+	return nil
+}
+
+// ListLeasesResponse carries them.
+type ListLeasesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Generations it was sent under; always first.
+	Fence *v1.Fence `protobuf:"bytes,1,opt,name=fence,proto3" json:"fence,omitempty"`
+	// Set when the answer is no; everything else is then absent.
+	Refusal *v1.Refusal `protobuf:"bytes,2,opt,name=refusal,proto3" json:"refusal,omitempty"`
+	// Live leases, oldest first.
+	Leases        []*v1.Lease `protobuf:"bytes,3,rep,name=leases,proto3" json:"leases,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListLeasesResponse) Reset() {
+	*x = ListLeasesResponse{}
+	mi := &file_fairlead_host_v1_lease_service_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListLeasesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListLeasesResponse) ProtoMessage() {}
+
+func (x *ListLeasesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_host_v1_lease_service_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListLeasesResponse.ProtoReflect.Descriptor instead.
+func (*ListLeasesResponse) Descriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_lease_service_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ListLeasesResponse) GetFence() *v1.Fence {
+	if x != nil {
+		return x.Fence
+	}
+	return nil
+}
+
+func (x *ListLeasesResponse) GetRefusal() *v1.Refusal {
+	if x != nil {
+		return x.Refusal
+	}
+	return nil
+}
+
+func (x *ListLeasesResponse) GetLeases() []*v1.Lease {
+	if x != nil {
+		return x.Leases
+	}
+	return nil
+}
+
+// WatchLeasesRequest asks for the events of the caller's session.
+type WatchLeasesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Generations it was sent under; always first.
+	Fence *v1.Fence `protobuf:"bytes,1,opt,name=fence,proto3" json:"fence,omitempty"`
+	// Whose call it is.
+	Session       *v1.SessionRef `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchLeasesRequest) Reset() {
+	*x = WatchLeasesRequest{}
+	mi := &file_fairlead_host_v1_lease_service_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchLeasesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchLeasesRequest) ProtoMessage() {}
+
+func (x *WatchLeasesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_host_v1_lease_service_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchLeasesRequest.ProtoReflect.Descriptor instead.
+func (*WatchLeasesRequest) Descriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_lease_service_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *WatchLeasesRequest) GetFence() *v1.Fence {
+	if x != nil {
+		return x.Fence
+	}
+	return nil
+}
+
+func (x *WatchLeasesRequest) GetSession() *v1.SessionRef {
+	if x != nil {
+		return x.Session
+	}
+	return nil
+}
+
+// WatchLeasesResponse is one event.
+type WatchLeasesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Generations it was sent under; always first.
+	Fence *v1.Fence `protobuf:"bytes,1,opt,name=fence,proto3" json:"fence,omitempty"`
+	// What became of it.
+	Kind LeaseEventKind `protobuf:"varint,2,opt,name=kind,proto3,enum=fairlead.host.v1.LeaseEventKind" json:"kind,omitempty"`
+	// The lease; for DENIED only class and target.
+	Lease *v1.Lease `protobuf:"bytes,3,opt,name=lease,proto3" json:"lease,omitempty"`
+	// Why it was denied.
+	Code v1.RefusalCode `protobuf:"varint,4,opt,name=code,proto3,enum=fairlead.common.v1.RefusalCode" json:"code,omitempty"`
+	// Whether the subscriber fell behind; the stream ends after it, list the leases.
+	Lagged        bool `protobuf:"varint,5,opt,name=lagged,proto3" json:"lagged,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchLeasesResponse) Reset() {
+	*x = WatchLeasesResponse{}
+	mi := &file_fairlead_host_v1_lease_service_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchLeasesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchLeasesResponse) ProtoMessage() {}
+
+func (x *WatchLeasesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_host_v1_lease_service_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchLeasesResponse.ProtoReflect.Descriptor instead.
+func (*WatchLeasesResponse) Descriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_lease_service_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *WatchLeasesResponse) GetFence() *v1.Fence {
+	if x != nil {
+		return x.Fence
+	}
+	return nil
+}
+
+func (x *WatchLeasesResponse) GetKind() LeaseEventKind {
+	if x != nil {
+		return x.Kind
+	}
+	return LeaseEventKind_LEASE_EVENT_KIND_UNSPECIFIED
+}
+
+func (x *WatchLeasesResponse) GetLease() *v1.Lease {
+	if x != nil {
+		return x.Lease
+	}
+	return nil
+}
+
+func (x *WatchLeasesResponse) GetCode() v1.RefusalCode {
+	if x != nil {
+		return x.Code
+	}
+	return v1.RefusalCode(0)
+}
+
+func (x *WatchLeasesResponse) GetLagged() bool {
+	if x != nil {
+		return x.Lagged
+	}
+	return false
+}
+
 var File_fairlead_host_v1_lease_service_proto protoreflect.FileDescriptor
 
 const file_fairlead_host_v1_lease_service_proto_rawDesc = "" +
@@ -862,7 +1179,25 @@ const file_fairlead_host_v1_lease_service_proto_rawDesc = "" +
 	"\x05holds\x18\x05 \x03(\x0e2\x16.fairlead.host.v1.HoldB\f\xbaH\x05\x92\x01\x02\x10\b\xc8\xf3\x18\x01R\x05holds\x128\n" +
 	"\x05frame\x18\x06 \x01(\v2\x1c.fairlead.common.v1.FrameRefB\x04\xc8\xf3\x18\x01R\x05frame\x12@\n" +
 	"\x06leases\x18\a \x03(\v2\x19.fairlead.common.v1.LeaseB\r\xbaH\x06\x92\x01\x03\x10\x80\x02\xc8\xf3\x18\x01R\x06leases\x12\x1e\n" +
-	"\awaiting\x18\b \x01(\rB\x04\xc8\xf3\x18\x01R\awaiting*~\n" +
+	"\awaiting\x18\b \x01(\rB\x04\xc8\xf3\x18\x01R\awaiting\"\x90\x01\n" +
+	"\x11ListLeasesRequest\x125\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12D\n" +
+	"\asession\x18\x02 \x01(\v2\x1e.fairlead.common.v1.SessionRefB\n" +
+	"\xbaH\x03\xc8\x01\x01\xc8\xf3\x18\x01R\asession\"\xca\x01\n" +
+	"\x12ListLeasesResponse\x125\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12;\n" +
+	"\arefusal\x18\x02 \x01(\v2\x1b.fairlead.common.v1.RefusalB\x04\xc8\xf3\x18\x01R\arefusal\x12@\n" +
+	"\x06leases\x18\x03 \x03(\v2\x19.fairlead.common.v1.LeaseB\r\xbaH\x06\x92\x01\x03\x10\x80\x02\xc8\xf3\x18\x01R\x06leases\"\x91\x01\n" +
+	"\x12WatchLeasesRequest\x125\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12D\n" +
+	"\asession\x18\x02 \x01(\v2\x1e.fairlead.common.v1.SessionRefB\n" +
+	"\xbaH\x03\xc8\x01\x01\xc8\xf3\x18\x01R\asession\"\x98\x02\n" +
+	"\x13WatchLeasesResponse\x125\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12:\n" +
+	"\x04kind\x18\x02 \x01(\x0e2 .fairlead.host.v1.LeaseEventKindB\x04\xc8\xf3\x18\x01R\x04kind\x125\n" +
+	"\x05lease\x18\x03 \x01(\v2\x19.fairlead.common.v1.LeaseB\x04\xc8\xf3\x18\x01R\x05lease\x129\n" +
+	"\x04code\x18\x04 \x01(\x0e2\x1f.fairlead.common.v1.RefusalCodeB\x04\xc8\xf3\x18\x01R\x04code\x12\x1c\n" +
+	"\x06lagged\x18\x05 \x01(\bB\x04\xc8\xf3\x18\x01R\x06lagged*~\n" +
 	"\x12PictureDestination\x12#\n" +
 	"\x1fPICTURE_DESTINATION_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19PICTURE_DESTINATION_LOCAL\x10\x01\x12$\n" +
@@ -881,13 +1216,22 @@ const file_fairlead_host_v1_lease_service_proto_rawDesc = "" +
 	"\fHOLD_STOPPED\x10\x02\x12\x0f\n" +
 	"\vHOLD_PAUSED\x10\x03\x12\x16\n" +
 	"\x12HOLD_SCREEN_LOCKED\x10\x04\x12\x15\n" +
-	"\x11HOLD_INTERVENTION\x10\x052\xe9\x02\n" +
-	"\fLeaseService\x12Z\n" +
-	"\vOpenSession\x12$.fairlead.host.v1.OpenSessionRequest\x1a%.fairlead.host.v1.OpenSessionResponse\x12T\n" +
-	"\tBeginTurn\x12\".fairlead.host.v1.BeginTurnRequest\x1a#.fairlead.host.v1.BeginTurnResponse\x12N\n" +
-	"\aAcquire\x12 .fairlead.host.v1.AcquireRequest\x1a!.fairlead.host.v1.AcquireResponse\x12W\n" +
+	"\x11HOLD_INTERVENTION\x10\x05*\xa9\x01\n" +
+	"\x0eLeaseEventKind\x12 \n" +
+	"\x1cLEASE_EVENT_KIND_UNSPECIFIED\x10\x00\x12\x1c\n" +
+	"\x18LEASE_EVENT_KIND_GRANTED\x10\x01\x12\x1b\n" +
+	"\x17LEASE_EVENT_KIND_DENIED\x10\x02\x12\x1c\n" +
+	"\x18LEASE_EVENT_KIND_REVOKED\x10\x03\x12\x1c\n" +
+	"\x18LEASE_EVENT_KIND_EXPIRED\x10\x042\xc4\x04\n" +
+	"\fLeaseService\x12`\n" +
+	"\vOpenSession\x12$.fairlead.host.v1.OpenSessionRequest\x1a%.fairlead.host.v1.OpenSessionResponse\"\x04\xb0\xf5\x18\x02\x12Z\n" +
+	"\tBeginTurn\x12\".fairlead.host.v1.BeginTurnRequest\x1a#.fairlead.host.v1.BeginTurnResponse\"\x04\xb0\xf5\x18\x01\x12T\n" +
+	"\aAcquire\x12 .fairlead.host.v1.AcquireRequest\x1a!.fairlead.host.v1.AcquireResponse\"\x04\xb0\xf5\x18\x01\x12]\n" +
 	"\n" +
-	"GetSession\x12#.fairlead.host.v1.GetSessionRequest\x1a$.fairlead.host.v1.GetSessionResponseB\xb5\x01\n" +
+	"ListLeases\x12#.fairlead.host.v1.ListLeasesRequest\x1a$.fairlead.host.v1.ListLeasesResponse\"\x04\xb0\xf5\x18\x04\x12b\n" +
+	"\vWatchLeases\x12$.fairlead.host.v1.WatchLeasesRequest\x1a%.fairlead.host.v1.WatchLeasesResponse\"\x04\xb0\xf5\x18\x040\x01\x12]\n" +
+	"\n" +
+	"GetSession\x12#.fairlead.host.v1.GetSessionRequest\x1a$.fairlead.host.v1.GetSessionResponse\"\x04\xb0\xf5\x18\x04B\xb5\x01\n" +
 	"\x14com.fairlead.host.v1B\x11LeaseServiceProtoP\x01Z(fairlead.dev/gen/fairlead/host/v1;hostv1\xa2\x02\x03FHX\xaa\x02\x10Fairlead.Host.V1\xca\x02\x10Fairlead\\Host\\V1\xe2\x02\x1cFairlead\\Host\\V1\\GPBMetadata\xea\x02\x12Fairlead::Host::V1b\x06proto3"
 
 var (
@@ -902,67 +1246,88 @@ func file_fairlead_host_v1_lease_service_proto_rawDescGZIP() []byte {
 	return file_fairlead_host_v1_lease_service_proto_rawDescData
 }
 
-var file_fairlead_host_v1_lease_service_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_fairlead_host_v1_lease_service_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_fairlead_host_v1_lease_service_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_fairlead_host_v1_lease_service_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_fairlead_host_v1_lease_service_proto_goTypes = []any{
 	(PictureDestination)(0),     // 0: fairlead.host.v1.PictureDestination
 	(BaseStatus)(0),             // 1: fairlead.host.v1.BaseStatus
 	(Hold)(0),                   // 2: fairlead.host.v1.Hold
-	(*OpenSessionRequest)(nil),  // 3: fairlead.host.v1.OpenSessionRequest
-	(*OpenSessionResponse)(nil), // 4: fairlead.host.v1.OpenSessionResponse
-	(*BeginTurnRequest)(nil),    // 5: fairlead.host.v1.BeginTurnRequest
-	(*BeginTurnResponse)(nil),   // 6: fairlead.host.v1.BeginTurnResponse
-	(*AcquireRequest)(nil),      // 7: fairlead.host.v1.AcquireRequest
-	(*AcquireResponse)(nil),     // 8: fairlead.host.v1.AcquireResponse
-	(*GetSessionRequest)(nil),   // 9: fairlead.host.v1.GetSessionRequest
-	(*GetSessionResponse)(nil),  // 10: fairlead.host.v1.GetSessionResponse
-	(*v1.Fence)(nil),            // 11: fairlead.common.v1.Fence
-	(*v1.Refusal)(nil),          // 12: fairlead.common.v1.Refusal
-	(*v1.SessionRef)(nil),       // 13: fairlead.common.v1.SessionRef
-	(v1.LeaseClass)(0),          // 14: fairlead.common.v1.LeaseClass
-	(*v1.Target)(nil),           // 15: fairlead.common.v1.Target
-	(v1.AcquireReason)(0),       // 16: fairlead.common.v1.AcquireReason
-	(*v1.Lease)(nil),            // 17: fairlead.common.v1.Lease
-	(*v1.FrameRef)(nil),         // 18: fairlead.common.v1.FrameRef
+	(LeaseEventKind)(0),         // 3: fairlead.host.v1.LeaseEventKind
+	(*OpenSessionRequest)(nil),  // 4: fairlead.host.v1.OpenSessionRequest
+	(*OpenSessionResponse)(nil), // 5: fairlead.host.v1.OpenSessionResponse
+	(*BeginTurnRequest)(nil),    // 6: fairlead.host.v1.BeginTurnRequest
+	(*BeginTurnResponse)(nil),   // 7: fairlead.host.v1.BeginTurnResponse
+	(*AcquireRequest)(nil),      // 8: fairlead.host.v1.AcquireRequest
+	(*AcquireResponse)(nil),     // 9: fairlead.host.v1.AcquireResponse
+	(*GetSessionRequest)(nil),   // 10: fairlead.host.v1.GetSessionRequest
+	(*GetSessionResponse)(nil),  // 11: fairlead.host.v1.GetSessionResponse
+	(*ListLeasesRequest)(nil),   // 12: fairlead.host.v1.ListLeasesRequest
+	(*ListLeasesResponse)(nil),  // 13: fairlead.host.v1.ListLeasesResponse
+	(*WatchLeasesRequest)(nil),  // 14: fairlead.host.v1.WatchLeasesRequest
+	(*WatchLeasesResponse)(nil), // 15: fairlead.host.v1.WatchLeasesResponse
+	(*v1.Fence)(nil),            // 16: fairlead.common.v1.Fence
+	(*v1.Refusal)(nil),          // 17: fairlead.common.v1.Refusal
+	(*v1.SessionRef)(nil),       // 18: fairlead.common.v1.SessionRef
+	(v1.LeaseClass)(0),          // 19: fairlead.common.v1.LeaseClass
+	(*v1.Target)(nil),           // 20: fairlead.common.v1.Target
+	(v1.AcquireReason)(0),       // 21: fairlead.common.v1.AcquireReason
+	(*v1.Lease)(nil),            // 22: fairlead.common.v1.Lease
+	(*v1.FrameRef)(nil),         // 23: fairlead.common.v1.FrameRef
+	(v1.RefusalCode)(0),         // 24: fairlead.common.v1.RefusalCode
 }
 var file_fairlead_host_v1_lease_service_proto_depIdxs = []int32{
-	11, // 0: fairlead.host.v1.OpenSessionRequest.fence:type_name -> fairlead.common.v1.Fence
+	16, // 0: fairlead.host.v1.OpenSessionRequest.fence:type_name -> fairlead.common.v1.Fence
 	0,  // 1: fairlead.host.v1.OpenSessionRequest.picture_destination:type_name -> fairlead.host.v1.PictureDestination
-	11, // 2: fairlead.host.v1.OpenSessionResponse.fence:type_name -> fairlead.common.v1.Fence
-	12, // 3: fairlead.host.v1.OpenSessionResponse.refusal:type_name -> fairlead.common.v1.Refusal
-	11, // 4: fairlead.host.v1.BeginTurnRequest.fence:type_name -> fairlead.common.v1.Fence
-	13, // 5: fairlead.host.v1.BeginTurnRequest.session:type_name -> fairlead.common.v1.SessionRef
-	11, // 6: fairlead.host.v1.BeginTurnResponse.fence:type_name -> fairlead.common.v1.Fence
-	12, // 7: fairlead.host.v1.BeginTurnResponse.refusal:type_name -> fairlead.common.v1.Refusal
-	11, // 8: fairlead.host.v1.AcquireRequest.fence:type_name -> fairlead.common.v1.Fence
-	13, // 9: fairlead.host.v1.AcquireRequest.session:type_name -> fairlead.common.v1.SessionRef
-	14, // 10: fairlead.host.v1.AcquireRequest.class:type_name -> fairlead.common.v1.LeaseClass
-	15, // 11: fairlead.host.v1.AcquireRequest.target:type_name -> fairlead.common.v1.Target
-	16, // 12: fairlead.host.v1.AcquireRequest.reason:type_name -> fairlead.common.v1.AcquireReason
-	11, // 13: fairlead.host.v1.AcquireResponse.fence:type_name -> fairlead.common.v1.Fence
-	12, // 14: fairlead.host.v1.AcquireResponse.refusal:type_name -> fairlead.common.v1.Refusal
-	17, // 15: fairlead.host.v1.AcquireResponse.lease:type_name -> fairlead.common.v1.Lease
-	11, // 16: fairlead.host.v1.GetSessionRequest.fence:type_name -> fairlead.common.v1.Fence
-	13, // 17: fairlead.host.v1.GetSessionRequest.session:type_name -> fairlead.common.v1.SessionRef
-	11, // 18: fairlead.host.v1.GetSessionResponse.fence:type_name -> fairlead.common.v1.Fence
-	12, // 19: fairlead.host.v1.GetSessionResponse.refusal:type_name -> fairlead.common.v1.Refusal
+	16, // 2: fairlead.host.v1.OpenSessionResponse.fence:type_name -> fairlead.common.v1.Fence
+	17, // 3: fairlead.host.v1.OpenSessionResponse.refusal:type_name -> fairlead.common.v1.Refusal
+	16, // 4: fairlead.host.v1.BeginTurnRequest.fence:type_name -> fairlead.common.v1.Fence
+	18, // 5: fairlead.host.v1.BeginTurnRequest.session:type_name -> fairlead.common.v1.SessionRef
+	16, // 6: fairlead.host.v1.BeginTurnResponse.fence:type_name -> fairlead.common.v1.Fence
+	17, // 7: fairlead.host.v1.BeginTurnResponse.refusal:type_name -> fairlead.common.v1.Refusal
+	16, // 8: fairlead.host.v1.AcquireRequest.fence:type_name -> fairlead.common.v1.Fence
+	18, // 9: fairlead.host.v1.AcquireRequest.session:type_name -> fairlead.common.v1.SessionRef
+	19, // 10: fairlead.host.v1.AcquireRequest.class:type_name -> fairlead.common.v1.LeaseClass
+	20, // 11: fairlead.host.v1.AcquireRequest.target:type_name -> fairlead.common.v1.Target
+	21, // 12: fairlead.host.v1.AcquireRequest.reason:type_name -> fairlead.common.v1.AcquireReason
+	16, // 13: fairlead.host.v1.AcquireResponse.fence:type_name -> fairlead.common.v1.Fence
+	17, // 14: fairlead.host.v1.AcquireResponse.refusal:type_name -> fairlead.common.v1.Refusal
+	22, // 15: fairlead.host.v1.AcquireResponse.lease:type_name -> fairlead.common.v1.Lease
+	16, // 16: fairlead.host.v1.GetSessionRequest.fence:type_name -> fairlead.common.v1.Fence
+	18, // 17: fairlead.host.v1.GetSessionRequest.session:type_name -> fairlead.common.v1.SessionRef
+	16, // 18: fairlead.host.v1.GetSessionResponse.fence:type_name -> fairlead.common.v1.Fence
+	17, // 19: fairlead.host.v1.GetSessionResponse.refusal:type_name -> fairlead.common.v1.Refusal
 	1,  // 20: fairlead.host.v1.GetSessionResponse.base:type_name -> fairlead.host.v1.BaseStatus
 	2,  // 21: fairlead.host.v1.GetSessionResponse.holds:type_name -> fairlead.host.v1.Hold
-	18, // 22: fairlead.host.v1.GetSessionResponse.frame:type_name -> fairlead.common.v1.FrameRef
-	17, // 23: fairlead.host.v1.GetSessionResponse.leases:type_name -> fairlead.common.v1.Lease
-	3,  // 24: fairlead.host.v1.LeaseService.OpenSession:input_type -> fairlead.host.v1.OpenSessionRequest
-	5,  // 25: fairlead.host.v1.LeaseService.BeginTurn:input_type -> fairlead.host.v1.BeginTurnRequest
-	7,  // 26: fairlead.host.v1.LeaseService.Acquire:input_type -> fairlead.host.v1.AcquireRequest
-	9,  // 27: fairlead.host.v1.LeaseService.GetSession:input_type -> fairlead.host.v1.GetSessionRequest
-	4,  // 28: fairlead.host.v1.LeaseService.OpenSession:output_type -> fairlead.host.v1.OpenSessionResponse
-	6,  // 29: fairlead.host.v1.LeaseService.BeginTurn:output_type -> fairlead.host.v1.BeginTurnResponse
-	8,  // 30: fairlead.host.v1.LeaseService.Acquire:output_type -> fairlead.host.v1.AcquireResponse
-	10, // 31: fairlead.host.v1.LeaseService.GetSession:output_type -> fairlead.host.v1.GetSessionResponse
-	28, // [28:32] is the sub-list for method output_type
-	24, // [24:28] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	23, // 22: fairlead.host.v1.GetSessionResponse.frame:type_name -> fairlead.common.v1.FrameRef
+	22, // 23: fairlead.host.v1.GetSessionResponse.leases:type_name -> fairlead.common.v1.Lease
+	16, // 24: fairlead.host.v1.ListLeasesRequest.fence:type_name -> fairlead.common.v1.Fence
+	18, // 25: fairlead.host.v1.ListLeasesRequest.session:type_name -> fairlead.common.v1.SessionRef
+	16, // 26: fairlead.host.v1.ListLeasesResponse.fence:type_name -> fairlead.common.v1.Fence
+	17, // 27: fairlead.host.v1.ListLeasesResponse.refusal:type_name -> fairlead.common.v1.Refusal
+	22, // 28: fairlead.host.v1.ListLeasesResponse.leases:type_name -> fairlead.common.v1.Lease
+	16, // 29: fairlead.host.v1.WatchLeasesRequest.fence:type_name -> fairlead.common.v1.Fence
+	18, // 30: fairlead.host.v1.WatchLeasesRequest.session:type_name -> fairlead.common.v1.SessionRef
+	16, // 31: fairlead.host.v1.WatchLeasesResponse.fence:type_name -> fairlead.common.v1.Fence
+	3,  // 32: fairlead.host.v1.WatchLeasesResponse.kind:type_name -> fairlead.host.v1.LeaseEventKind
+	22, // 33: fairlead.host.v1.WatchLeasesResponse.lease:type_name -> fairlead.common.v1.Lease
+	24, // 34: fairlead.host.v1.WatchLeasesResponse.code:type_name -> fairlead.common.v1.RefusalCode
+	4,  // 35: fairlead.host.v1.LeaseService.OpenSession:input_type -> fairlead.host.v1.OpenSessionRequest
+	6,  // 36: fairlead.host.v1.LeaseService.BeginTurn:input_type -> fairlead.host.v1.BeginTurnRequest
+	8,  // 37: fairlead.host.v1.LeaseService.Acquire:input_type -> fairlead.host.v1.AcquireRequest
+	12, // 38: fairlead.host.v1.LeaseService.ListLeases:input_type -> fairlead.host.v1.ListLeasesRequest
+	14, // 39: fairlead.host.v1.LeaseService.WatchLeases:input_type -> fairlead.host.v1.WatchLeasesRequest
+	10, // 40: fairlead.host.v1.LeaseService.GetSession:input_type -> fairlead.host.v1.GetSessionRequest
+	5,  // 41: fairlead.host.v1.LeaseService.OpenSession:output_type -> fairlead.host.v1.OpenSessionResponse
+	7,  // 42: fairlead.host.v1.LeaseService.BeginTurn:output_type -> fairlead.host.v1.BeginTurnResponse
+	9,  // 43: fairlead.host.v1.LeaseService.Acquire:output_type -> fairlead.host.v1.AcquireResponse
+	13, // 44: fairlead.host.v1.LeaseService.ListLeases:output_type -> fairlead.host.v1.ListLeasesResponse
+	15, // 45: fairlead.host.v1.LeaseService.WatchLeases:output_type -> fairlead.host.v1.WatchLeasesResponse
+	11, // 46: fairlead.host.v1.LeaseService.GetSession:output_type -> fairlead.host.v1.GetSessionResponse
+	41, // [41:47] is the sub-list for method output_type
+	35, // [35:41] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_fairlead_host_v1_lease_service_proto_init() }
@@ -975,8 +1340,8 @@ func file_fairlead_host_v1_lease_service_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_fairlead_host_v1_lease_service_proto_rawDesc), len(file_fairlead_host_v1_lease_service_proto_rawDesc)),
-			NumEnums:      3,
-			NumMessages:   8,
+			NumEnums:      4,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -24,6 +24,8 @@ const (
 	LeaseService_OpenSession_FullMethodName = "/fairlead.host.v1.LeaseService/OpenSession"
 	LeaseService_BeginTurn_FullMethodName   = "/fairlead.host.v1.LeaseService/BeginTurn"
 	LeaseService_Acquire_FullMethodName     = "/fairlead.host.v1.LeaseService/Acquire"
+	LeaseService_ListLeases_FullMethodName  = "/fairlead.host.v1.LeaseService/ListLeases"
+	LeaseService_WatchLeases_FullMethodName = "/fairlead.host.v1.LeaseService/WatchLeases"
 	LeaseService_GetSession_FullMethodName  = "/fairlead.host.v1.LeaseService/GetSession"
 )
 
@@ -39,6 +41,10 @@ type LeaseServiceClient interface {
 	BeginTurn(ctx context.Context, in *BeginTurnRequest, opts ...grpc.CallOption) (*BeginTurnResponse, error)
 	// Acquire asks policy for a lease of one class on one target (C10.2).
 	Acquire(ctx context.Context, in *AcquireRequest, opts ...grpc.CallOption) (*AcquireResponse, error)
+	// ListLeases lists the session's live leases.
+	ListLeases(ctx context.Context, in *ListLeasesRequest, opts ...grpc.CallOption) (*ListLeasesResponse, error)
+	// WatchLeases streams what becomes of the session's leases, outside the session's order.
+	WatchLeases(ctx context.Context, in *WatchLeasesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchLeasesResponse], error)
 	// GetSession shows the session's status, holds, frame and leases.
 	GetSession(ctx context.Context, in *GetSessionRequest, opts ...grpc.CallOption) (*GetSessionResponse, error)
 }
@@ -81,6 +87,35 @@ func (c *leaseServiceClient) Acquire(ctx context.Context, in *AcquireRequest, op
 	return out, nil
 }
 
+func (c *leaseServiceClient) ListLeases(ctx context.Context, in *ListLeasesRequest, opts ...grpc.CallOption) (*ListLeasesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListLeasesResponse)
+	err := c.cc.Invoke(ctx, LeaseService_ListLeases_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *leaseServiceClient) WatchLeases(ctx context.Context, in *WatchLeasesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchLeasesResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &LeaseService_ServiceDesc.Streams[0], LeaseService_WatchLeases_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[WatchLeasesRequest, WatchLeasesResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type LeaseService_WatchLeasesClient = grpc.ServerStreamingClient[WatchLeasesResponse]
+
 func (c *leaseServiceClient) GetSession(ctx context.Context, in *GetSessionRequest, opts ...grpc.CallOption) (*GetSessionResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetSessionResponse)
@@ -103,6 +138,10 @@ type LeaseServiceServer interface {
 	BeginTurn(context.Context, *BeginTurnRequest) (*BeginTurnResponse, error)
 	// Acquire asks policy for a lease of one class on one target (C10.2).
 	Acquire(context.Context, *AcquireRequest) (*AcquireResponse, error)
+	// ListLeases lists the session's live leases.
+	ListLeases(context.Context, *ListLeasesRequest) (*ListLeasesResponse, error)
+	// WatchLeases streams what becomes of the session's leases, outside the session's order.
+	WatchLeases(*WatchLeasesRequest, grpc.ServerStreamingServer[WatchLeasesResponse]) error
 	// GetSession shows the session's status, holds, frame and leases.
 	GetSession(context.Context, *GetSessionRequest) (*GetSessionResponse, error)
 	mustEmbedUnimplementedLeaseServiceServer()
@@ -123,6 +162,12 @@ func (UnimplementedLeaseServiceServer) BeginTurn(context.Context, *BeginTurnRequ
 }
 func (UnimplementedLeaseServiceServer) Acquire(context.Context, *AcquireRequest) (*AcquireResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Acquire not implemented")
+}
+func (UnimplementedLeaseServiceServer) ListLeases(context.Context, *ListLeasesRequest) (*ListLeasesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListLeases not implemented")
+}
+func (UnimplementedLeaseServiceServer) WatchLeases(*WatchLeasesRequest, grpc.ServerStreamingServer[WatchLeasesResponse]) error {
+	return status.Error(codes.Unimplemented, "method WatchLeases not implemented")
 }
 func (UnimplementedLeaseServiceServer) GetSession(context.Context, *GetSessionRequest) (*GetSessionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetSession not implemented")
@@ -202,6 +247,35 @@ func _LeaseService_Acquire_Handler(srv interface{}, ctx context.Context, dec fun
 	return interceptor(ctx, in, info, handler)
 }
 
+func _LeaseService_ListLeases_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListLeasesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(LeaseServiceServer).ListLeases(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: LeaseService_ListLeases_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(LeaseServiceServer).ListLeases(ctx, req.(*ListLeasesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _LeaseService_WatchLeases_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(WatchLeasesRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(LeaseServiceServer).WatchLeases(m, &grpc.GenericServerStream[WatchLeasesRequest, WatchLeasesResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type LeaseService_WatchLeasesServer = grpc.ServerStreamingServer[WatchLeasesResponse]
+
 func _LeaseService_GetSession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetSessionRequest)
 	if err := dec(in); err != nil {
@@ -240,10 +314,20 @@ var LeaseService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _LeaseService_Acquire_Handler,
 		},
 		{
+			MethodName: "ListLeases",
+			Handler:    _LeaseService_ListLeases_Handler,
+		},
+		{
 			MethodName: "GetSession",
 			Handler:    _LeaseService_GetSession_Handler,
 		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "WatchLeases",
+			Handler:       _LeaseService_WatchLeases_Handler,
+			ServerStreams: true,
+		},
+	},
 	Metadata: "fairlead/host/v1/lease_service.proto",
 }

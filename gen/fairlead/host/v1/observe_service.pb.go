@@ -720,6 +720,947 @@ func (x *ObserveResponse) GetObservation() *v1.Observation {
 	return nil
 }
 
+// ElementCondition is a state of the one element of a role and name.
+type ElementCondition struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its role.
+	Role v1.Role `protobuf:"varint,1,opt,name=role,proto3,enum=fairlead.common.v1.Role" json:"role,omitempty"`
+	// Its whole name.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// The state; without one the element only has to be there.
+	State v1.ElementState `protobuf:"varint,3,opt,name=state,proto3,enum=fairlead.common.v1.ElementState" json:"state,omitempty"`
+	// Whether the state must be absent instead of present.
+	Absent        bool `protobuf:"varint,4,opt,name=absent,proto3" json:"absent,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ElementCondition) Reset() {
+	*x = ElementCondition{}
+	mi := &file_fairlead_host_v1_observe_service_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ElementCondition) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ElementCondition) ProtoMessage() {}
+
+func (x *ElementCondition) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_host_v1_observe_service_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ElementCondition.ProtoReflect.Descriptor instead.
+func (*ElementCondition) Descriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_observe_service_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *ElementCondition) GetRole() v1.Role {
+	if x != nil {
+		return x.Role
+	}
+	return v1.Role(0)
+}
+
+func (x *ElementCondition) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ElementCondition) GetState() v1.ElementState {
+	if x != nil {
+		return x.State
+	}
+	return v1.ElementState(0)
+}
+
+func (x *ElementCondition) GetAbsent() bool {
+	if x != nil {
+		return x.Absent
+	}
+	return false
+}
+
+// WaitForRequest asks to wait.
+type WaitForRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Generations it was sent under; always first.
+	Fence *v1.Fence `protobuf:"bytes,1,opt,name=fence,proto3" json:"fence,omitempty"`
+	// Whose call it is.
+	Session *v1.SessionRef `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
+	// The running turn.
+	TurnId string `protobuf:"bytes,3,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
+	// The window to look at; needed by conditions on text, elements and quiet.
+	//
+	// Types that are valid to be assigned to Target:
+	//
+	//	*WaitForRequest_AppId
+	//	*WaitForRequest_Window
+	Target isWaitForRequest_Target `protobuf_oneof:"target"`
+	// What to wait for.
+	//
+	// Types that are valid to be assigned to Condition:
+	//
+	//	*WaitForRequest_DurationMs
+	//	*WaitForRequest_TextPresent
+	//	*WaitForRequest_TextAbsent
+	//	*WaitForRequest_Element
+	//	*WaitForRequest_WindowOpened
+	//	*WaitForRequest_WindowClosed
+	//	*WaitForRequest_QuietMs
+	Condition isWaitForRequest_Condition `protobuf_oneof:"condition"`
+	// Longest wait in milliseconds; 0 means 10000. For duration it is not looked at.
+	TimeoutMs uint32 `protobuf:"varint,13,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"`
+	// Whether the window should be observed when the condition holds; that registers a frame.
+	Observe bool `protobuf:"varint,14,opt,name=observe,proto3" json:"observe,omitempty"`
+	// Whether that observation should carry a picture.
+	Picture bool `protobuf:"varint,15,opt,name=picture,proto3" json:"picture,omitempty"`
+	// How to encode it.
+	Format v1.PictureFormat `protobuf:"varint,16,opt,name=format,proto3,enum=fairlead.common.v1.PictureFormat" json:"format,omitempty"`
+	// How to send its tree.
+	Render        v1.Render `protobuf:"varint,17,opt,name=render,proto3,enum=fairlead.common.v1.Render" json:"render,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WaitForRequest) Reset() {
+	*x = WaitForRequest{}
+	mi := &file_fairlead_host_v1_observe_service_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WaitForRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WaitForRequest) ProtoMessage() {}
+
+func (x *WaitForRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_host_v1_observe_service_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WaitForRequest.ProtoReflect.Descriptor instead.
+func (*WaitForRequest) Descriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_observe_service_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *WaitForRequest) GetFence() *v1.Fence {
+	if x != nil {
+		return x.Fence
+	}
+	return nil
+}
+
+func (x *WaitForRequest) GetSession() *v1.SessionRef {
+	if x != nil {
+		return x.Session
+	}
+	return nil
+}
+
+func (x *WaitForRequest) GetTurnId() string {
+	if x != nil {
+		return x.TurnId
+	}
+	return ""
+}
+
+func (x *WaitForRequest) GetTarget() isWaitForRequest_Target {
+	if x != nil {
+		return x.Target
+	}
+	return nil
+}
+
+func (x *WaitForRequest) GetAppId() string {
+	if x != nil {
+		if x, ok := x.Target.(*WaitForRequest_AppId); ok {
+			return x.AppId
+		}
+	}
+	return ""
+}
+
+func (x *WaitForRequest) GetWindow() *v1.WindowIdentity {
+	if x != nil {
+		if x, ok := x.Target.(*WaitForRequest_Window); ok {
+			return x.Window
+		}
+	}
+	return nil
+}
+
+func (x *WaitForRequest) GetCondition() isWaitForRequest_Condition {
+	if x != nil {
+		return x.Condition
+	}
+	return nil
+}
+
+func (x *WaitForRequest) GetDurationMs() uint32 {
+	if x != nil {
+		if x, ok := x.Condition.(*WaitForRequest_DurationMs); ok {
+			return x.DurationMs
+		}
+	}
+	return 0
+}
+
+func (x *WaitForRequest) GetTextPresent() string {
+	if x != nil {
+		if x, ok := x.Condition.(*WaitForRequest_TextPresent); ok {
+			return x.TextPresent
+		}
+	}
+	return ""
+}
+
+func (x *WaitForRequest) GetTextAbsent() string {
+	if x != nil {
+		if x, ok := x.Condition.(*WaitForRequest_TextAbsent); ok {
+			return x.TextAbsent
+		}
+	}
+	return ""
+}
+
+func (x *WaitForRequest) GetElement() *ElementCondition {
+	if x != nil {
+		if x, ok := x.Condition.(*WaitForRequest_Element); ok {
+			return x.Element
+		}
+	}
+	return nil
+}
+
+func (x *WaitForRequest) GetWindowOpened() string {
+	if x != nil {
+		if x, ok := x.Condition.(*WaitForRequest_WindowOpened); ok {
+			return x.WindowOpened
+		}
+	}
+	return ""
+}
+
+func (x *WaitForRequest) GetWindowClosed() *v1.WindowIdentity {
+	if x != nil {
+		if x, ok := x.Condition.(*WaitForRequest_WindowClosed); ok {
+			return x.WindowClosed
+		}
+	}
+	return nil
+}
+
+func (x *WaitForRequest) GetQuietMs() uint32 {
+	if x != nil {
+		if x, ok := x.Condition.(*WaitForRequest_QuietMs); ok {
+			return x.QuietMs
+		}
+	}
+	return 0
+}
+
+func (x *WaitForRequest) GetTimeoutMs() uint32 {
+	if x != nil {
+		return x.TimeoutMs
+	}
+	return 0
+}
+
+func (x *WaitForRequest) GetObserve() bool {
+	if x != nil {
+		return x.Observe
+	}
+	return false
+}
+
+func (x *WaitForRequest) GetPicture() bool {
+	if x != nil {
+		return x.Picture
+	}
+	return false
+}
+
+func (x *WaitForRequest) GetFormat() v1.PictureFormat {
+	if x != nil {
+		return x.Format
+	}
+	return v1.PictureFormat(0)
+}
+
+func (x *WaitForRequest) GetRender() v1.Render {
+	if x != nil {
+		return x.Render
+	}
+	return v1.Render(0)
+}
+
+type isWaitForRequest_Target interface {
+	isWaitForRequest_Target()
+}
+
+type WaitForRequest_AppId struct {
+	// The only window of this app; several are TARGET_AMBIGUOUS with the list.
+	AppId string `protobuf:"bytes,4,opt,name=app_id,json=appId,proto3,oneof"`
+}
+
+type WaitForRequest_Window struct {
+	// This window.
+	Window *v1.WindowIdentity `protobuf:"bytes,5,opt,name=window,proto3,oneof"`
+}
+
+func (*WaitForRequest_AppId) isWaitForRequest_Target() {}
+
+func (*WaitForRequest_Window) isWaitForRequest_Target() {}
+
+type isWaitForRequest_Condition interface {
+	isWaitForRequest_Condition()
+}
+
+type WaitForRequest_DurationMs struct {
+	// This long, in milliseconds.
+	DurationMs uint32 `protobuf:"varint,6,opt,name=duration_ms,json=durationMs,proto3,oneof"`
+}
+
+type WaitForRequest_TextPresent struct {
+	// This text in the name or value of an element.
+	TextPresent string `protobuf:"bytes,7,opt,name=text_present,json=textPresent,proto3,oneof"`
+}
+
+type WaitForRequest_TextAbsent struct {
+	// This text in no name or value of an element.
+	TextAbsent string `protobuf:"bytes,8,opt,name=text_absent,json=textAbsent,proto3,oneof"`
+}
+
+type WaitForRequest_Element struct {
+	// A state of an element.
+	Element *ElementCondition `protobuf:"bytes,9,opt,name=element,proto3,oneof"`
+}
+
+type WaitForRequest_WindowOpened struct {
+	// A window of this app that was not there when the wait began.
+	WindowOpened string `protobuf:"bytes,10,opt,name=window_opened,json=windowOpened,proto3,oneof"`
+}
+
+type WaitForRequest_WindowClosed struct {
+	// That this window is gone.
+	WindowClosed *v1.WindowIdentity `protobuf:"bytes,11,opt,name=window_closed,json=windowClosed,proto3,oneof"`
+}
+
+type WaitForRequest_QuietMs struct {
+	// No change of the window's tree for this long, in milliseconds.
+	QuietMs uint32 `protobuf:"varint,12,opt,name=quiet_ms,json=quietMs,proto3,oneof"`
+}
+
+func (*WaitForRequest_DurationMs) isWaitForRequest_Condition() {}
+
+func (*WaitForRequest_TextPresent) isWaitForRequest_Condition() {}
+
+func (*WaitForRequest_TextAbsent) isWaitForRequest_Condition() {}
+
+func (*WaitForRequest_Element) isWaitForRequest_Condition() {}
+
+func (*WaitForRequest_WindowOpened) isWaitForRequest_Condition() {}
+
+func (*WaitForRequest_WindowClosed) isWaitForRequest_Condition() {}
+
+func (*WaitForRequest_QuietMs) isWaitForRequest_Condition() {}
+
+// WaitForResponse says whether it became true.
+type WaitForResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Generations it was sent under; always first.
+	Fence *v1.Fence `protobuf:"bytes,1,opt,name=fence,proto3" json:"fence,omitempty"`
+	// Set when the answer is no; everything else is then absent.
+	Refusal *v1.Refusal `protobuf:"bytes,2,opt,name=refusal,proto3" json:"refusal,omitempty"`
+	// Whether the condition held before the time was over.
+	Satisfied bool `protobuf:"varint,3,opt,name=satisfied,proto3" json:"satisfied,omitempty"`
+	// How long it waited, in milliseconds.
+	WaitedMs uint32 `protobuf:"varint,4,opt,name=waited_ms,json=waitedMs,proto3" json:"waited_ms,omitempty"`
+	// The frame, when one was asked for and the condition held.
+	Observation *v1.Observation `protobuf:"bytes,5,opt,name=observation,proto3" json:"observation,omitempty"`
+	// The window that opened, for window_opened.
+	Opened        *v1.WindowIdentity `protobuf:"bytes,6,opt,name=opened,proto3" json:"opened,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WaitForResponse) Reset() {
+	*x = WaitForResponse{}
+	mi := &file_fairlead_host_v1_observe_service_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WaitForResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WaitForResponse) ProtoMessage() {}
+
+func (x *WaitForResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_host_v1_observe_service_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WaitForResponse.ProtoReflect.Descriptor instead.
+func (*WaitForResponse) Descriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_observe_service_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *WaitForResponse) GetFence() *v1.Fence {
+	if x != nil {
+		return x.Fence
+	}
+	return nil
+}
+
+func (x *WaitForResponse) GetRefusal() *v1.Refusal {
+	if x != nil {
+		return x.Refusal
+	}
+	return nil
+}
+
+func (x *WaitForResponse) GetSatisfied() bool {
+	if x != nil {
+		return x.Satisfied
+	}
+	return false
+}
+
+func (x *WaitForResponse) GetWaitedMs() uint32 {
+	if x != nil {
+		return x.WaitedMs
+	}
+	return 0
+}
+
+func (x *WaitForResponse) GetObservation() *v1.Observation {
+	if x != nil {
+		return x.Observation
+	}
+	return nil
+}
+
+func (x *WaitForResponse) GetOpened() *v1.WindowIdentity {
+	if x != nil {
+		return x.Opened
+	}
+	return nil
+}
+
+// ZoomRequest asks for a region of a picture at source resolution.
+type ZoomRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Generations it was sent under; always first.
+	Fence *v1.Fence `protobuf:"bytes,1,opt,name=fence,proto3" json:"fence,omitempty"`
+	// Whose call it is.
+	Session *v1.SessionRef `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
+	// The running turn.
+	TurnId string `protobuf:"bytes,3,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
+	// The current frame.
+	Frame *v1.FrameRef `protobuf:"bytes,4,opt,name=frame,proto3" json:"frame,omitempty"`
+	// The picture the corners were read from.
+	PictureId string `protobuf:"bytes,5,opt,name=picture_id,json=pictureId,proto3" json:"picture_id,omitempty"`
+	// One corner, in pixels of that picture.
+	From *v1.Point `protobuf:"bytes,6,opt,name=from,proto3" json:"from,omitempty"`
+	// The opposite corner, in pixels of that picture.
+	To *v1.Point `protobuf:"bytes,7,opt,name=to,proto3" json:"to,omitempty"`
+	// How to encode it.
+	Format        v1.PictureFormat `protobuf:"varint,8,opt,name=format,proto3,enum=fairlead.common.v1.PictureFormat" json:"format,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ZoomRequest) Reset() {
+	*x = ZoomRequest{}
+	mi := &file_fairlead_host_v1_observe_service_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ZoomRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ZoomRequest) ProtoMessage() {}
+
+func (x *ZoomRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_host_v1_observe_service_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ZoomRequest.ProtoReflect.Descriptor instead.
+func (*ZoomRequest) Descriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_observe_service_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *ZoomRequest) GetFence() *v1.Fence {
+	if x != nil {
+		return x.Fence
+	}
+	return nil
+}
+
+func (x *ZoomRequest) GetSession() *v1.SessionRef {
+	if x != nil {
+		return x.Session
+	}
+	return nil
+}
+
+func (x *ZoomRequest) GetTurnId() string {
+	if x != nil {
+		return x.TurnId
+	}
+	return ""
+}
+
+func (x *ZoomRequest) GetFrame() *v1.FrameRef {
+	if x != nil {
+		return x.Frame
+	}
+	return nil
+}
+
+func (x *ZoomRequest) GetPictureId() string {
+	if x != nil {
+		return x.PictureId
+	}
+	return ""
+}
+
+func (x *ZoomRequest) GetFrom() *v1.Point {
+	if x != nil {
+		return x.From
+	}
+	return nil
+}
+
+func (x *ZoomRequest) GetTo() *v1.Point {
+	if x != nil {
+		return x.To
+	}
+	return nil
+}
+
+func (x *ZoomRequest) GetFormat() v1.PictureFormat {
+	if x != nil {
+		return x.Format
+	}
+	return v1.PictureFormat(0)
+}
+
+// ZoomResponse carries the picture.
+type ZoomResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Generations it was sent under; always first.
+	Fence *v1.Fence `protobuf:"bytes,1,opt,name=fence,proto3" json:"fence,omitempty"`
+	// Set when the answer is no; everything else is then absent.
+	Refusal *v1.Refusal `protobuf:"bytes,2,opt,name=refusal,proto3" json:"refusal,omitempty"`
+	// The region, with its own id and transform.
+	Picture *v1.Picture `protobuf:"bytes,3,opt,name=picture,proto3" json:"picture,omitempty"`
+	// Whether secure regions are known.
+	Redaction     v1.Redaction `protobuf:"varint,4,opt,name=redaction,proto3,enum=fairlead.common.v1.Redaction" json:"redaction,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ZoomResponse) Reset() {
+	*x = ZoomResponse{}
+	mi := &file_fairlead_host_v1_observe_service_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ZoomResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ZoomResponse) ProtoMessage() {}
+
+func (x *ZoomResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_host_v1_observe_service_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ZoomResponse.ProtoReflect.Descriptor instead.
+func (*ZoomResponse) Descriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_observe_service_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ZoomResponse) GetFence() *v1.Fence {
+	if x != nil {
+		return x.Fence
+	}
+	return nil
+}
+
+func (x *ZoomResponse) GetRefusal() *v1.Refusal {
+	if x != nil {
+		return x.Refusal
+	}
+	return nil
+}
+
+func (x *ZoomResponse) GetPicture() *v1.Picture {
+	if x != nil {
+		return x.Picture
+	}
+	return nil
+}
+
+func (x *ZoomResponse) GetRedaction() v1.Redaction {
+	if x != nil {
+		return x.Redaction
+	}
+	return v1.Redaction(0)
+}
+
+// GetCursorRequest asks for pointers.
+type GetCursorRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Generations it was sent under; always first.
+	Fence *v1.Fence `protobuf:"bytes,1,opt,name=fence,proto3" json:"fence,omitempty"`
+	// Whose call it is.
+	Session *v1.SessionRef `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
+	// The running turn.
+	TurnId        string `protobuf:"bytes,3,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetCursorRequest) Reset() {
+	*x = GetCursorRequest{}
+	mi := &file_fairlead_host_v1_observe_service_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetCursorRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetCursorRequest) ProtoMessage() {}
+
+func (x *GetCursorRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_host_v1_observe_service_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetCursorRequest.ProtoReflect.Descriptor instead.
+func (*GetCursorRequest) Descriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_observe_service_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *GetCursorRequest) GetFence() *v1.Fence {
+	if x != nil {
+		return x.Fence
+	}
+	return nil
+}
+
+func (x *GetCursorRequest) GetSession() *v1.SessionRef {
+	if x != nil {
+		return x.Session
+	}
+	return nil
+}
+
+func (x *GetCursorRequest) GetTurnId() string {
+	if x != nil {
+		return x.TurnId
+	}
+	return ""
+}
+
+// GetCursorResponse carries them.
+type GetCursorResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Generations it was sent under; always first.
+	Fence *v1.Fence `protobuf:"bytes,1,opt,name=fence,proto3" json:"fence,omitempty"`
+	// Set when the answer is no; everything else is then absent.
+	Refusal *v1.Refusal `protobuf:"bytes,2,opt,name=refusal,proto3" json:"refusal,omitempty"`
+	// The user's pointer, display-logical points.
+	User *v1.Point `protobuf:"bytes,3,opt,name=user,proto3" json:"user,omitempty"`
+	// The agent's own pointer; absent where there is none.
+	Agent         *v1.Point `protobuf:"bytes,4,opt,name=agent,proto3" json:"agent,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetCursorResponse) Reset() {
+	*x = GetCursorResponse{}
+	mi := &file_fairlead_host_v1_observe_service_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetCursorResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetCursorResponse) ProtoMessage() {}
+
+func (x *GetCursorResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_host_v1_observe_service_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetCursorResponse.ProtoReflect.Descriptor instead.
+func (*GetCursorResponse) Descriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_observe_service_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *GetCursorResponse) GetFence() *v1.Fence {
+	if x != nil {
+		return x.Fence
+	}
+	return nil
+}
+
+func (x *GetCursorResponse) GetRefusal() *v1.Refusal {
+	if x != nil {
+		return x.Refusal
+	}
+	return nil
+}
+
+func (x *GetCursorResponse) GetUser() *v1.Point {
+	if x != nil {
+		return x.User
+	}
+	return nil
+}
+
+func (x *GetCursorResponse) GetAgent() *v1.Point {
+	if x != nil {
+		return x.Agent
+	}
+	return nil
+}
+
+// GetPictureRequest names a picture of the current frame.
+type GetPictureRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Generations it was sent under; always first.
+	Fence *v1.Fence `protobuf:"bytes,1,opt,name=fence,proto3" json:"fence,omitempty"`
+	// Whose call it is.
+	Session *v1.SessionRef `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
+	// The running turn.
+	TurnId string `protobuf:"bytes,3,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
+	// The current frame.
+	Frame *v1.FrameRef `protobuf:"bytes,4,opt,name=frame,proto3" json:"frame,omitempty"`
+	// The picture.
+	PictureId     string `protobuf:"bytes,5,opt,name=picture_id,json=pictureId,proto3" json:"picture_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetPictureRequest) Reset() {
+	*x = GetPictureRequest{}
+	mi := &file_fairlead_host_v1_observe_service_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetPictureRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetPictureRequest) ProtoMessage() {}
+
+func (x *GetPictureRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_host_v1_observe_service_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetPictureRequest.ProtoReflect.Descriptor instead.
+func (*GetPictureRequest) Descriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_observe_service_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *GetPictureRequest) GetFence() *v1.Fence {
+	if x != nil {
+		return x.Fence
+	}
+	return nil
+}
+
+func (x *GetPictureRequest) GetSession() *v1.SessionRef {
+	if x != nil {
+		return x.Session
+	}
+	return nil
+}
+
+func (x *GetPictureRequest) GetTurnId() string {
+	if x != nil {
+		return x.TurnId
+	}
+	return ""
+}
+
+func (x *GetPictureRequest) GetFrame() *v1.FrameRef {
+	if x != nil {
+		return x.Frame
+	}
+	return nil
+}
+
+func (x *GetPictureRequest) GetPictureId() string {
+	if x != nil {
+		return x.PictureId
+	}
+	return ""
+}
+
+// GetPictureResponse is one piece of a picture.
+type GetPictureResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Generations it was sent under; always first.
+	Fence *v1.Fence `protobuf:"bytes,1,opt,name=fence,proto3" json:"fence,omitempty"`
+	// Set when the answer is no; everything else is then absent.
+	Refusal *v1.Refusal `protobuf:"bytes,2,opt,name=refusal,proto3" json:"refusal,omitempty"`
+	// The picture without its bytes, in the first piece.
+	Picture *v1.Picture `protobuf:"bytes,3,opt,name=picture,proto3" json:"picture,omitempty"`
+	// The next bytes.
+	Data []byte `protobuf:"bytes,4,opt,name=data,proto3" json:"data,omitempty"`
+	// Whether this is the last piece.
+	Last          bool `protobuf:"varint,5,opt,name=last,proto3" json:"last,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetPictureResponse) Reset() {
+	*x = GetPictureResponse{}
+	mi := &file_fairlead_host_v1_observe_service_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetPictureResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetPictureResponse) ProtoMessage() {}
+
+func (x *GetPictureResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_host_v1_observe_service_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetPictureResponse.ProtoReflect.Descriptor instead.
+func (*GetPictureResponse) Descriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_observe_service_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *GetPictureResponse) GetFence() *v1.Fence {
+	if x != nil {
+		return x.Fence
+	}
+	return nil
+}
+
+func (x *GetPictureResponse) GetRefusal() *v1.Refusal {
+	if x != nil {
+		return x.Refusal
+	}
+	return nil
+}
+
+func (x *GetPictureResponse) GetPicture() *v1.Picture {
+	if x != nil {
+		return x.Picture
+	}
+	return nil
+}
+
+func (x *GetPictureResponse) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+func (x *GetPictureResponse) GetLast() bool {
+	if x != nil {
+		return x.Last
+	}
+	return false
+}
+
 var File_fairlead_host_v1_observe_service_proto protoreflect.FileDescriptor
 
 const file_fairlead_host_v1_observe_service_proto_rawDesc = "" +
@@ -778,11 +1719,97 @@ const file_fairlead_host_v1_observe_service_proto_rawDesc = "" +
 	"\x0fObserveResponse\x125\n" +
 	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12;\n" +
 	"\arefusal\x18\x02 \x01(\v2\x1b.fairlead.common.v1.RefusalB\x04\xc8\xf3\x18\x01R\arefusal\x12G\n" +
-	"\vobservation\x18\x03 \x01(\v2\x1f.fairlead.common.v1.ObservationB\x04\xc8\xf3\x18\x01R\vobservation2\x8f\x02\n" +
-	"\x0eObserveService\x12Q\n" +
-	"\bListApps\x12!.fairlead.host.v1.ListAppsRequest\x1a\".fairlead.host.v1.ListAppsResponse\x12Z\n" +
-	"\vListWindows\x12$.fairlead.host.v1.ListWindowsRequest\x1a%.fairlead.host.v1.ListWindowsResponse\x12N\n" +
-	"\aObserve\x12 .fairlead.host.v1.ObserveRequest\x1a!.fairlead.host.v1.ObserveResponseB\xb7\x01\n" +
+	"\vobservation\x18\x03 \x01(\v2\x1f.fairlead.common.v1.ObservationB\x04\xc8\xf3\x18\x01R\vobservation\"\xd6\x01\n" +
+	"\x10ElementCondition\x12<\n" +
+	"\x04role\x18\x01 \x01(\x0e2\x18.fairlead.common.v1.RoleB\x0e\xbaH\a\x82\x01\x04\x10\x01 \x00\xc8\xf3\x18\x01R\x04role\x12 \n" +
+	"\x04name\x18\x02 \x01(\tB\f\xbaH\x05r\x03\x18\xf4\x03\xc8\xf3\x18\x04R\x04name\x12D\n" +
+	"\x05state\x18\x03 \x01(\x0e2 .fairlead.common.v1.ElementStateB\f\xbaH\x05\x82\x01\x02\x10\x01\xc8\xf3\x18\x01R\x05state\x12\x1c\n" +
+	"\x06absent\x18\x04 \x01(\bB\x04\xc8\xf3\x18\x01R\x06absent\"\xd4\a\n" +
+	"\x0eWaitForRequest\x125\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12D\n" +
+	"\asession\x18\x02 \x01(\v2\x1e.fairlead.common.v1.SessionRefB\n" +
+	"\xbaH\x03\xc8\x01\x01\xc8\xf3\x18\x01R\asession\x12*\n" +
+	"\aturn_id\x18\x03 \x01(\tB\x11\xbaH\x06r\x04\x10\x01\x18@\xc8\xf3\x18\x02\xd0\xf3\x18\x01R\x06turnId\x12'\n" +
+	"\x06app_id\x18\x04 \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\x80\x04\xc8\xf3\x18\x02H\x00R\x05appId\x12B\n" +
+	"\x06window\x18\x05 \x01(\v2\".fairlead.common.v1.WindowIdentityB\x04\xc8\xf3\x18\x01H\x00R\x06window\x122\n" +
+	"\vduration_ms\x18\x06 \x01(\rB\x0f\xbaH\b*\x06\x18\xe0\xd4\x03(\x01\xc8\xf3\x18\x01H\x01R\n" +
+	"durationMs\x123\n" +
+	"\ftext_present\x18\a \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\x80\x04\xc8\xf3\x18\x04H\x01R\vtextPresent\x121\n" +
+	"\vtext_absent\x18\b \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\x80\x04\xc8\xf3\x18\x04H\x01R\n" +
+	"textAbsent\x12D\n" +
+	"\aelement\x18\t \x01(\v2\".fairlead.host.v1.ElementConditionB\x04\xc8\xf3\x18\x03H\x01R\aelement\x125\n" +
+	"\rwindow_opened\x18\n" +
+	" \x01(\tB\x0e\xbaH\ar\x05\x10\x01\x18\x80\x04\xc8\xf3\x18\x02H\x01R\fwindowOpened\x12O\n" +
+	"\rwindow_closed\x18\v \x01(\v2\".fairlead.common.v1.WindowIdentityB\x04\xc8\xf3\x18\x01H\x01R\fwindowClosed\x12+\n" +
+	"\bquiet_ms\x18\f \x01(\rB\x0e\xbaH\a*\x05\x18\x90N(\x01\xc8\xf3\x18\x01H\x01R\aquietMs\x12,\n" +
+	"\n" +
+	"timeout_ms\x18\r \x01(\rB\r\xbaH\x06*\x04\x18\xe0\xd4\x03\xc8\xf3\x18\x01R\ttimeoutMs\x12\x1e\n" +
+	"\aobserve\x18\x0e \x01(\bB\x04\xc8\xf3\x18\x01R\aobserve\x12\x1e\n" +
+	"\apicture\x18\x0f \x01(\bB\x04\xc8\xf3\x18\x01R\apicture\x12G\n" +
+	"\x06format\x18\x10 \x01(\x0e2!.fairlead.common.v1.PictureFormatB\f\xbaH\x05\x82\x01\x02\x10\x01\xc8\xf3\x18\x01R\x06format\x12@\n" +
+	"\x06render\x18\x11 \x01(\x0e2\x1a.fairlead.common.v1.RenderB\f\xbaH\x05\x82\x01\x02\x10\x01\xc8\xf3\x18\x01R\x06renderB\b\n" +
+	"\x06targetB\x12\n" +
+	"\tcondition\x12\x05\xbaH\x02\b\x01\"\xd7\x02\n" +
+	"\x0fWaitForResponse\x125\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12;\n" +
+	"\arefusal\x18\x02 \x01(\v2\x1b.fairlead.common.v1.RefusalB\x04\xc8\xf3\x18\x01R\arefusal\x12\"\n" +
+	"\tsatisfied\x18\x03 \x01(\bB\x04\xc8\xf3\x18\x01R\tsatisfied\x12!\n" +
+	"\twaited_ms\x18\x04 \x01(\rB\x04\xc8\xf3\x18\x01R\bwaitedMs\x12G\n" +
+	"\vobservation\x18\x05 \x01(\v2\x1f.fairlead.common.v1.ObservationB\x04\xc8\xf3\x18\x01R\vobservation\x12@\n" +
+	"\x06opened\x18\x06 \x01(\v2\".fairlead.common.v1.WindowIdentityB\x04\xc8\xf3\x18\x01R\x06opened\"\xdf\x03\n" +
+	"\vZoomRequest\x125\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12D\n" +
+	"\asession\x18\x02 \x01(\v2\x1e.fairlead.common.v1.SessionRefB\n" +
+	"\xbaH\x03\xc8\x01\x01\xc8\xf3\x18\x01R\asession\x12*\n" +
+	"\aturn_id\x18\x03 \x01(\tB\x11\xbaH\x06r\x04\x10\x01\x18@\xc8\xf3\x18\x02\xd0\xf3\x18\x01R\x06turnId\x12>\n" +
+	"\x05frame\x18\x04 \x01(\v2\x1c.fairlead.common.v1.FrameRefB\n" +
+	"\xbaH\x03\xc8\x01\x01\xc8\xf3\x18\x01R\x05frame\x12,\n" +
+	"\n" +
+	"picture_id\x18\x05 \x01(\tB\r\xbaH\x06r\x04\x10\x01\x18@\xc8\xf3\x18\x02R\tpictureId\x129\n" +
+	"\x04from\x18\x06 \x01(\v2\x19.fairlead.common.v1.PointB\n" +
+	"\xbaH\x03\xc8\x01\x01\xc8\xf3\x18\x03R\x04from\x125\n" +
+	"\x02to\x18\a \x01(\v2\x19.fairlead.common.v1.PointB\n" +
+	"\xbaH\x03\xc8\x01\x01\xc8\xf3\x18\x03R\x02to\x12G\n" +
+	"\x06format\x18\b \x01(\x0e2!.fairlead.common.v1.PictureFormatB\f\xbaH\x05\x82\x01\x02\x10\x01\xc8\xf3\x18\x01R\x06format\"\x82\x02\n" +
+	"\fZoomResponse\x125\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12;\n" +
+	"\arefusal\x18\x02 \x01(\v2\x1b.fairlead.common.v1.RefusalB\x04\xc8\xf3\x18\x01R\arefusal\x12;\n" +
+	"\apicture\x18\x03 \x01(\v2\x1b.fairlead.common.v1.PictureB\x04\xc8\xf3\x18\x01R\apicture\x12A\n" +
+	"\tredaction\x18\x04 \x01(\x0e2\x1d.fairlead.common.v1.RedactionB\x04\xc8\xf3\x18\x01R\tredaction\"\xbb\x01\n" +
+	"\x10GetCursorRequest\x125\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12D\n" +
+	"\asession\x18\x02 \x01(\v2\x1e.fairlead.common.v1.SessionRefB\n" +
+	"\xbaH\x03\xc8\x01\x01\xc8\xf3\x18\x01R\asession\x12*\n" +
+	"\aturn_id\x18\x03 \x01(\tB\x11\xbaH\x06r\x04\x10\x01\x18@\xc8\xf3\x18\x02\xd0\xf3\x18\x01R\x06turnId\"\xf3\x01\n" +
+	"\x11GetCursorResponse\x125\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12;\n" +
+	"\arefusal\x18\x02 \x01(\v2\x1b.fairlead.common.v1.RefusalB\x04\xc8\xf3\x18\x01R\arefusal\x123\n" +
+	"\x04user\x18\x03 \x01(\v2\x19.fairlead.common.v1.PointB\x04\xc8\xf3\x18\x03R\x04user\x125\n" +
+	"\x05agent\x18\x04 \x01(\v2\x19.fairlead.common.v1.PointB\x04\xc8\xf3\x18\x03R\x05agent\"\xaa\x02\n" +
+	"\x11GetPictureRequest\x125\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12D\n" +
+	"\asession\x18\x02 \x01(\v2\x1e.fairlead.common.v1.SessionRefB\n" +
+	"\xbaH\x03\xc8\x01\x01\xc8\xf3\x18\x01R\asession\x12*\n" +
+	"\aturn_id\x18\x03 \x01(\tB\x11\xbaH\x06r\x04\x10\x01\x18@\xc8\xf3\x18\x02\xd0\xf3\x18\x01R\x06turnId\x12>\n" +
+	"\x05frame\x18\x04 \x01(\v2\x1c.fairlead.common.v1.FrameRefB\n" +
+	"\xbaH\x03\xc8\x01\x01\xc8\xf3\x18\x01R\x05frame\x12,\n" +
+	"\n" +
+	"picture_id\x18\x05 \x01(\tB\r\xbaH\x06r\x04\x10\x01\x18@\xc8\xf3\x18\x02R\tpictureId\"\x82\x02\n" +
+	"\x12GetPictureResponse\x125\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12;\n" +
+	"\arefusal\x18\x02 \x01(\v2\x1b.fairlead.common.v1.RefusalB\x04\xc8\xf3\x18\x01R\arefusal\x12;\n" +
+	"\apicture\x18\x03 \x01(\v2\x1b.fairlead.common.v1.PictureB\x04\xc8\xf3\x18\x01R\apicture\x12!\n" +
+	"\x04data\x18\x04 \x01(\fB\r\xbaH\x06z\x04\x18\x80\x80\x04\xc8\xf3\x18\x03R\x04data\x12\x18\n" +
+	"\x04last\x18\x05 \x01(\bB\x04\xc8\xf3\x18\x01R\x04last2\x81\x05\n" +
+	"\x0eObserveService\x12W\n" +
+	"\bListApps\x12!.fairlead.host.v1.ListAppsRequest\x1a\".fairlead.host.v1.ListAppsResponse\"\x04\xb0\xf5\x18\x01\x12`\n" +
+	"\vListWindows\x12$.fairlead.host.v1.ListWindowsRequest\x1a%.fairlead.host.v1.ListWindowsResponse\"\x04\xb0\xf5\x18\x01\x12T\n" +
+	"\aObserve\x12 .fairlead.host.v1.ObserveRequest\x1a!.fairlead.host.v1.ObserveResponse\"\x04\xb0\xf5\x18\x01\x12T\n" +
+	"\aWaitFor\x12 .fairlead.host.v1.WaitForRequest\x1a!.fairlead.host.v1.WaitForResponse\"\x04\xb0\xf5\x18\x01\x12K\n" +
+	"\x04Zoom\x12\x1d.fairlead.host.v1.ZoomRequest\x1a\x1e.fairlead.host.v1.ZoomResponse\"\x04\xb0\xf5\x18\x01\x12Z\n" +
+	"\tGetCursor\x12\".fairlead.host.v1.GetCursorRequest\x1a#.fairlead.host.v1.GetCursorResponse\"\x04\xb0\xf5\x18\x01\x12_\n" +
+	"\n" +
+	"GetPicture\x12#.fairlead.host.v1.GetPictureRequest\x1a$.fairlead.host.v1.GetPictureResponse\"\x04\xb0\xf5\x18\x010\x01B\xb7\x01\n" +
 	"\x14com.fairlead.host.v1B\x13ObserveServiceProtoP\x01Z(fairlead.dev/gen/fairlead/host/v1;hostv1\xa2\x02\x03FHX\xaa\x02\x10Fairlead.Host.V1\xca\x02\x10Fairlead\\Host\\V1\xe2\x02\x1cFairlead\\Host\\V1\\GPBMetadata\xea\x02\x12Fairlead::Host::V1b\x06proto3"
 
 var (
@@ -797,7 +1824,7 @@ func file_fairlead_host_v1_observe_service_proto_rawDescGZIP() []byte {
 	return file_fairlead_host_v1_observe_service_proto_rawDescData
 }
 
-var file_fairlead_host_v1_observe_service_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_fairlead_host_v1_observe_service_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_fairlead_host_v1_observe_service_proto_goTypes = []any{
 	(*ListAppsRequest)(nil),     // 0: fairlead.host.v1.ListAppsRequest
 	(*App)(nil),                 // 1: fairlead.host.v1.App
@@ -807,47 +1834,105 @@ var file_fairlead_host_v1_observe_service_proto_goTypes = []any{
 	(*ListWindowsResponse)(nil), // 5: fairlead.host.v1.ListWindowsResponse
 	(*ObserveRequest)(nil),      // 6: fairlead.host.v1.ObserveRequest
 	(*ObserveResponse)(nil),     // 7: fairlead.host.v1.ObserveResponse
-	(*v1.Fence)(nil),            // 8: fairlead.common.v1.Fence
-	(*v1.SessionRef)(nil),       // 9: fairlead.common.v1.SessionRef
-	(*v1.Refusal)(nil),          // 10: fairlead.common.v1.Refusal
-	(*v1.WindowIdentity)(nil),   // 11: fairlead.common.v1.WindowIdentity
-	(*v1.Rect)(nil),             // 12: fairlead.common.v1.Rect
-	(v1.PictureFormat)(0),       // 13: fairlead.common.v1.PictureFormat
-	(v1.Render)(0),              // 14: fairlead.common.v1.Render
-	(*v1.Observation)(nil),      // 15: fairlead.common.v1.Observation
+	(*ElementCondition)(nil),    // 8: fairlead.host.v1.ElementCondition
+	(*WaitForRequest)(nil),      // 9: fairlead.host.v1.WaitForRequest
+	(*WaitForResponse)(nil),     // 10: fairlead.host.v1.WaitForResponse
+	(*ZoomRequest)(nil),         // 11: fairlead.host.v1.ZoomRequest
+	(*ZoomResponse)(nil),        // 12: fairlead.host.v1.ZoomResponse
+	(*GetCursorRequest)(nil),    // 13: fairlead.host.v1.GetCursorRequest
+	(*GetCursorResponse)(nil),   // 14: fairlead.host.v1.GetCursorResponse
+	(*GetPictureRequest)(nil),   // 15: fairlead.host.v1.GetPictureRequest
+	(*GetPictureResponse)(nil),  // 16: fairlead.host.v1.GetPictureResponse
+	(*v1.Fence)(nil),            // 17: fairlead.common.v1.Fence
+	(*v1.SessionRef)(nil),       // 18: fairlead.common.v1.SessionRef
+	(*v1.Refusal)(nil),          // 19: fairlead.common.v1.Refusal
+	(*v1.WindowIdentity)(nil),   // 20: fairlead.common.v1.WindowIdentity
+	(*v1.Rect)(nil),             // 21: fairlead.common.v1.Rect
+	(v1.PictureFormat)(0),       // 22: fairlead.common.v1.PictureFormat
+	(v1.Render)(0),              // 23: fairlead.common.v1.Render
+	(*v1.Observation)(nil),      // 24: fairlead.common.v1.Observation
+	(v1.Role)(0),                // 25: fairlead.common.v1.Role
+	(v1.ElementState)(0),        // 26: fairlead.common.v1.ElementState
+	(*v1.FrameRef)(nil),         // 27: fairlead.common.v1.FrameRef
+	(*v1.Point)(nil),            // 28: fairlead.common.v1.Point
+	(*v1.Picture)(nil),          // 29: fairlead.common.v1.Picture
+	(v1.Redaction)(0),           // 30: fairlead.common.v1.Redaction
 }
 var file_fairlead_host_v1_observe_service_proto_depIdxs = []int32{
-	8,  // 0: fairlead.host.v1.ListAppsRequest.fence:type_name -> fairlead.common.v1.Fence
-	9,  // 1: fairlead.host.v1.ListAppsRequest.session:type_name -> fairlead.common.v1.SessionRef
-	8,  // 2: fairlead.host.v1.ListAppsResponse.fence:type_name -> fairlead.common.v1.Fence
-	10, // 3: fairlead.host.v1.ListAppsResponse.refusal:type_name -> fairlead.common.v1.Refusal
+	17, // 0: fairlead.host.v1.ListAppsRequest.fence:type_name -> fairlead.common.v1.Fence
+	18, // 1: fairlead.host.v1.ListAppsRequest.session:type_name -> fairlead.common.v1.SessionRef
+	17, // 2: fairlead.host.v1.ListAppsResponse.fence:type_name -> fairlead.common.v1.Fence
+	19, // 3: fairlead.host.v1.ListAppsResponse.refusal:type_name -> fairlead.common.v1.Refusal
 	1,  // 4: fairlead.host.v1.ListAppsResponse.apps:type_name -> fairlead.host.v1.App
-	8,  // 5: fairlead.host.v1.ListWindowsRequest.fence:type_name -> fairlead.common.v1.Fence
-	9,  // 6: fairlead.host.v1.ListWindowsRequest.session:type_name -> fairlead.common.v1.SessionRef
-	11, // 7: fairlead.host.v1.Window.window:type_name -> fairlead.common.v1.WindowIdentity
-	12, // 8: fairlead.host.v1.Window.bounds:type_name -> fairlead.common.v1.Rect
-	8,  // 9: fairlead.host.v1.ListWindowsResponse.fence:type_name -> fairlead.common.v1.Fence
-	10, // 10: fairlead.host.v1.ListWindowsResponse.refusal:type_name -> fairlead.common.v1.Refusal
+	17, // 5: fairlead.host.v1.ListWindowsRequest.fence:type_name -> fairlead.common.v1.Fence
+	18, // 6: fairlead.host.v1.ListWindowsRequest.session:type_name -> fairlead.common.v1.SessionRef
+	20, // 7: fairlead.host.v1.Window.window:type_name -> fairlead.common.v1.WindowIdentity
+	21, // 8: fairlead.host.v1.Window.bounds:type_name -> fairlead.common.v1.Rect
+	17, // 9: fairlead.host.v1.ListWindowsResponse.fence:type_name -> fairlead.common.v1.Fence
+	19, // 10: fairlead.host.v1.ListWindowsResponse.refusal:type_name -> fairlead.common.v1.Refusal
 	4,  // 11: fairlead.host.v1.ListWindowsResponse.windows:type_name -> fairlead.host.v1.Window
-	8,  // 12: fairlead.host.v1.ObserveRequest.fence:type_name -> fairlead.common.v1.Fence
-	9,  // 13: fairlead.host.v1.ObserveRequest.session:type_name -> fairlead.common.v1.SessionRef
-	11, // 14: fairlead.host.v1.ObserveRequest.window:type_name -> fairlead.common.v1.WindowIdentity
-	13, // 15: fairlead.host.v1.ObserveRequest.format:type_name -> fairlead.common.v1.PictureFormat
-	14, // 16: fairlead.host.v1.ObserveRequest.render:type_name -> fairlead.common.v1.Render
-	8,  // 17: fairlead.host.v1.ObserveResponse.fence:type_name -> fairlead.common.v1.Fence
-	10, // 18: fairlead.host.v1.ObserveResponse.refusal:type_name -> fairlead.common.v1.Refusal
-	15, // 19: fairlead.host.v1.ObserveResponse.observation:type_name -> fairlead.common.v1.Observation
-	0,  // 20: fairlead.host.v1.ObserveService.ListApps:input_type -> fairlead.host.v1.ListAppsRequest
-	3,  // 21: fairlead.host.v1.ObserveService.ListWindows:input_type -> fairlead.host.v1.ListWindowsRequest
-	6,  // 22: fairlead.host.v1.ObserveService.Observe:input_type -> fairlead.host.v1.ObserveRequest
-	2,  // 23: fairlead.host.v1.ObserveService.ListApps:output_type -> fairlead.host.v1.ListAppsResponse
-	5,  // 24: fairlead.host.v1.ObserveService.ListWindows:output_type -> fairlead.host.v1.ListWindowsResponse
-	7,  // 25: fairlead.host.v1.ObserveService.Observe:output_type -> fairlead.host.v1.ObserveResponse
-	23, // [23:26] is the sub-list for method output_type
-	20, // [20:23] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	17, // 12: fairlead.host.v1.ObserveRequest.fence:type_name -> fairlead.common.v1.Fence
+	18, // 13: fairlead.host.v1.ObserveRequest.session:type_name -> fairlead.common.v1.SessionRef
+	20, // 14: fairlead.host.v1.ObserveRequest.window:type_name -> fairlead.common.v1.WindowIdentity
+	22, // 15: fairlead.host.v1.ObserveRequest.format:type_name -> fairlead.common.v1.PictureFormat
+	23, // 16: fairlead.host.v1.ObserveRequest.render:type_name -> fairlead.common.v1.Render
+	17, // 17: fairlead.host.v1.ObserveResponse.fence:type_name -> fairlead.common.v1.Fence
+	19, // 18: fairlead.host.v1.ObserveResponse.refusal:type_name -> fairlead.common.v1.Refusal
+	24, // 19: fairlead.host.v1.ObserveResponse.observation:type_name -> fairlead.common.v1.Observation
+	25, // 20: fairlead.host.v1.ElementCondition.role:type_name -> fairlead.common.v1.Role
+	26, // 21: fairlead.host.v1.ElementCondition.state:type_name -> fairlead.common.v1.ElementState
+	17, // 22: fairlead.host.v1.WaitForRequest.fence:type_name -> fairlead.common.v1.Fence
+	18, // 23: fairlead.host.v1.WaitForRequest.session:type_name -> fairlead.common.v1.SessionRef
+	20, // 24: fairlead.host.v1.WaitForRequest.window:type_name -> fairlead.common.v1.WindowIdentity
+	8,  // 25: fairlead.host.v1.WaitForRequest.element:type_name -> fairlead.host.v1.ElementCondition
+	20, // 26: fairlead.host.v1.WaitForRequest.window_closed:type_name -> fairlead.common.v1.WindowIdentity
+	22, // 27: fairlead.host.v1.WaitForRequest.format:type_name -> fairlead.common.v1.PictureFormat
+	23, // 28: fairlead.host.v1.WaitForRequest.render:type_name -> fairlead.common.v1.Render
+	17, // 29: fairlead.host.v1.WaitForResponse.fence:type_name -> fairlead.common.v1.Fence
+	19, // 30: fairlead.host.v1.WaitForResponse.refusal:type_name -> fairlead.common.v1.Refusal
+	24, // 31: fairlead.host.v1.WaitForResponse.observation:type_name -> fairlead.common.v1.Observation
+	20, // 32: fairlead.host.v1.WaitForResponse.opened:type_name -> fairlead.common.v1.WindowIdentity
+	17, // 33: fairlead.host.v1.ZoomRequest.fence:type_name -> fairlead.common.v1.Fence
+	18, // 34: fairlead.host.v1.ZoomRequest.session:type_name -> fairlead.common.v1.SessionRef
+	27, // 35: fairlead.host.v1.ZoomRequest.frame:type_name -> fairlead.common.v1.FrameRef
+	28, // 36: fairlead.host.v1.ZoomRequest.from:type_name -> fairlead.common.v1.Point
+	28, // 37: fairlead.host.v1.ZoomRequest.to:type_name -> fairlead.common.v1.Point
+	22, // 38: fairlead.host.v1.ZoomRequest.format:type_name -> fairlead.common.v1.PictureFormat
+	17, // 39: fairlead.host.v1.ZoomResponse.fence:type_name -> fairlead.common.v1.Fence
+	19, // 40: fairlead.host.v1.ZoomResponse.refusal:type_name -> fairlead.common.v1.Refusal
+	29, // 41: fairlead.host.v1.ZoomResponse.picture:type_name -> fairlead.common.v1.Picture
+	30, // 42: fairlead.host.v1.ZoomResponse.redaction:type_name -> fairlead.common.v1.Redaction
+	17, // 43: fairlead.host.v1.GetCursorRequest.fence:type_name -> fairlead.common.v1.Fence
+	18, // 44: fairlead.host.v1.GetCursorRequest.session:type_name -> fairlead.common.v1.SessionRef
+	17, // 45: fairlead.host.v1.GetCursorResponse.fence:type_name -> fairlead.common.v1.Fence
+	19, // 46: fairlead.host.v1.GetCursorResponse.refusal:type_name -> fairlead.common.v1.Refusal
+	28, // 47: fairlead.host.v1.GetCursorResponse.user:type_name -> fairlead.common.v1.Point
+	28, // 48: fairlead.host.v1.GetCursorResponse.agent:type_name -> fairlead.common.v1.Point
+	17, // 49: fairlead.host.v1.GetPictureRequest.fence:type_name -> fairlead.common.v1.Fence
+	18, // 50: fairlead.host.v1.GetPictureRequest.session:type_name -> fairlead.common.v1.SessionRef
+	27, // 51: fairlead.host.v1.GetPictureRequest.frame:type_name -> fairlead.common.v1.FrameRef
+	17, // 52: fairlead.host.v1.GetPictureResponse.fence:type_name -> fairlead.common.v1.Fence
+	19, // 53: fairlead.host.v1.GetPictureResponse.refusal:type_name -> fairlead.common.v1.Refusal
+	29, // 54: fairlead.host.v1.GetPictureResponse.picture:type_name -> fairlead.common.v1.Picture
+	0,  // 55: fairlead.host.v1.ObserveService.ListApps:input_type -> fairlead.host.v1.ListAppsRequest
+	3,  // 56: fairlead.host.v1.ObserveService.ListWindows:input_type -> fairlead.host.v1.ListWindowsRequest
+	6,  // 57: fairlead.host.v1.ObserveService.Observe:input_type -> fairlead.host.v1.ObserveRequest
+	9,  // 58: fairlead.host.v1.ObserveService.WaitFor:input_type -> fairlead.host.v1.WaitForRequest
+	11, // 59: fairlead.host.v1.ObserveService.Zoom:input_type -> fairlead.host.v1.ZoomRequest
+	13, // 60: fairlead.host.v1.ObserveService.GetCursor:input_type -> fairlead.host.v1.GetCursorRequest
+	15, // 61: fairlead.host.v1.ObserveService.GetPicture:input_type -> fairlead.host.v1.GetPictureRequest
+	2,  // 62: fairlead.host.v1.ObserveService.ListApps:output_type -> fairlead.host.v1.ListAppsResponse
+	5,  // 63: fairlead.host.v1.ObserveService.ListWindows:output_type -> fairlead.host.v1.ListWindowsResponse
+	7,  // 64: fairlead.host.v1.ObserveService.Observe:output_type -> fairlead.host.v1.ObserveResponse
+	10, // 65: fairlead.host.v1.ObserveService.WaitFor:output_type -> fairlead.host.v1.WaitForResponse
+	12, // 66: fairlead.host.v1.ObserveService.Zoom:output_type -> fairlead.host.v1.ZoomResponse
+	14, // 67: fairlead.host.v1.ObserveService.GetCursor:output_type -> fairlead.host.v1.GetCursorResponse
+	16, // 68: fairlead.host.v1.ObserveService.GetPicture:output_type -> fairlead.host.v1.GetPictureResponse
+	62, // [62:69] is the sub-list for method output_type
+	55, // [55:62] is the sub-list for method input_type
+	55, // [55:55] is the sub-list for extension type_name
+	55, // [55:55] is the sub-list for extension extendee
+	0,  // [0:55] is the sub-list for field type_name
 }
 
 func init() { file_fairlead_host_v1_observe_service_proto_init() }
@@ -859,13 +1944,24 @@ func file_fairlead_host_v1_observe_service_proto_init() {
 		(*ObserveRequest_AppId)(nil),
 		(*ObserveRequest_Window)(nil),
 	}
+	file_fairlead_host_v1_observe_service_proto_msgTypes[9].OneofWrappers = []any{
+		(*WaitForRequest_AppId)(nil),
+		(*WaitForRequest_Window)(nil),
+		(*WaitForRequest_DurationMs)(nil),
+		(*WaitForRequest_TextPresent)(nil),
+		(*WaitForRequest_TextAbsent)(nil),
+		(*WaitForRequest_Element)(nil),
+		(*WaitForRequest_WindowOpened)(nil),
+		(*WaitForRequest_WindowClosed)(nil),
+		(*WaitForRequest_QuietMs)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_fairlead_host_v1_observe_service_proto_rawDesc), len(file_fairlead_host_v1_observe_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   8,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -22,6 +22,10 @@ const (
 	ObserveService_ListApps_FullMethodName    = "/fairlead.host.v1.ObserveService/ListApps"
 	ObserveService_ListWindows_FullMethodName = "/fairlead.host.v1.ObserveService/ListWindows"
 	ObserveService_Observe_FullMethodName     = "/fairlead.host.v1.ObserveService/Observe"
+	ObserveService_WaitFor_FullMethodName     = "/fairlead.host.v1.ObserveService/WaitFor"
+	ObserveService_Zoom_FullMethodName        = "/fairlead.host.v1.ObserveService/Zoom"
+	ObserveService_GetCursor_FullMethodName   = "/fairlead.host.v1.ObserveService/GetCursor"
+	ObserveService_GetPicture_FullMethodName  = "/fairlead.host.v1.ObserveService/GetPicture"
 )
 
 // ObserveServiceClient is the client API for ObserveService service.
@@ -36,6 +40,16 @@ type ObserveServiceClient interface {
 	ListWindows(ctx context.Context, in *ListWindowsRequest, opts ...grpc.CallOption) (*ListWindowsResponse, error)
 	// Observe reads one window and registers the frame; the session's previous frame ends (C2.5).
 	Observe(ctx context.Context, in *ObserveRequest, opts ...grpc.CallOption) (*ObserveResponse, error)
+	// WaitFor waits for something to become true. It registers a frame only when it returns a tree; a
+	// wait that runs out is not a failure (C13.3).
+	WaitFor(ctx context.Context, in *WaitForRequest, opts ...grpc.CallOption) (*WaitForResponse, error)
+	// Zoom takes a region of the current frame's window again at source resolution. The picture has its
+	// own id and transform and belongs to the same frame; refused if the window moved (C2.2).
+	Zoom(ctx context.Context, in *ZoomRequest, opts ...grpc.CallOption) (*ZoomResponse, error)
+	// GetCursor tells where the user's pointer is, and the agent's. It reads and moves nothing.
+	GetCursor(ctx context.Context, in *GetCursorRequest, opts ...grpc.CallOption) (*GetCursorResponse, error)
+	// GetPicture sends a picture of the current frame again, in pieces.
+	GetPicture(ctx context.Context, in *GetPictureRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetPictureResponse], error)
 }
 
 type observeServiceClient struct {
@@ -76,6 +90,55 @@ func (c *observeServiceClient) Observe(ctx context.Context, in *ObserveRequest, 
 	return out, nil
 }
 
+func (c *observeServiceClient) WaitFor(ctx context.Context, in *WaitForRequest, opts ...grpc.CallOption) (*WaitForResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(WaitForResponse)
+	err := c.cc.Invoke(ctx, ObserveService_WaitFor_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *observeServiceClient) Zoom(ctx context.Context, in *ZoomRequest, opts ...grpc.CallOption) (*ZoomResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ZoomResponse)
+	err := c.cc.Invoke(ctx, ObserveService_Zoom_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *observeServiceClient) GetCursor(ctx context.Context, in *GetCursorRequest, opts ...grpc.CallOption) (*GetCursorResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetCursorResponse)
+	err := c.cc.Invoke(ctx, ObserveService_GetCursor_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *observeServiceClient) GetPicture(ctx context.Context, in *GetPictureRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetPictureResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &ObserveService_ServiceDesc.Streams[0], ObserveService_GetPicture_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[GetPictureRequest, GetPictureResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type ObserveService_GetPictureClient = grpc.ServerStreamingClient[GetPictureResponse]
+
 // ObserveServiceServer is the server API for ObserveService service.
 // All implementations must embed UnimplementedObserveServiceServer
 // for forward compatibility.
@@ -88,6 +151,16 @@ type ObserveServiceServer interface {
 	ListWindows(context.Context, *ListWindowsRequest) (*ListWindowsResponse, error)
 	// Observe reads one window and registers the frame; the session's previous frame ends (C2.5).
 	Observe(context.Context, *ObserveRequest) (*ObserveResponse, error)
+	// WaitFor waits for something to become true. It registers a frame only when it returns a tree; a
+	// wait that runs out is not a failure (C13.3).
+	WaitFor(context.Context, *WaitForRequest) (*WaitForResponse, error)
+	// Zoom takes a region of the current frame's window again at source resolution. The picture has its
+	// own id and transform and belongs to the same frame; refused if the window moved (C2.2).
+	Zoom(context.Context, *ZoomRequest) (*ZoomResponse, error)
+	// GetCursor tells where the user's pointer is, and the agent's. It reads and moves nothing.
+	GetCursor(context.Context, *GetCursorRequest) (*GetCursorResponse, error)
+	// GetPicture sends a picture of the current frame again, in pieces.
+	GetPicture(*GetPictureRequest, grpc.ServerStreamingServer[GetPictureResponse]) error
 	mustEmbedUnimplementedObserveServiceServer()
 }
 
@@ -106,6 +179,18 @@ func (UnimplementedObserveServiceServer) ListWindows(context.Context, *ListWindo
 }
 func (UnimplementedObserveServiceServer) Observe(context.Context, *ObserveRequest) (*ObserveResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Observe not implemented")
+}
+func (UnimplementedObserveServiceServer) WaitFor(context.Context, *WaitForRequest) (*WaitForResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method WaitFor not implemented")
+}
+func (UnimplementedObserveServiceServer) Zoom(context.Context, *ZoomRequest) (*ZoomResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Zoom not implemented")
+}
+func (UnimplementedObserveServiceServer) GetCursor(context.Context, *GetCursorRequest) (*GetCursorResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetCursor not implemented")
+}
+func (UnimplementedObserveServiceServer) GetPicture(*GetPictureRequest, grpc.ServerStreamingServer[GetPictureResponse]) error {
+	return status.Error(codes.Unimplemented, "method GetPicture not implemented")
 }
 func (UnimplementedObserveServiceServer) mustEmbedUnimplementedObserveServiceServer() {}
 func (UnimplementedObserveServiceServer) testEmbeddedByValue()                        {}
@@ -182,6 +267,71 @@ func _ObserveService_Observe_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ObserveService_WaitFor_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(WaitForRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ObserveServiceServer).WaitFor(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ObserveService_WaitFor_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ObserveServiceServer).WaitFor(ctx, req.(*WaitForRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ObserveService_Zoom_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ZoomRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ObserveServiceServer).Zoom(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ObserveService_Zoom_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ObserveServiceServer).Zoom(ctx, req.(*ZoomRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ObserveService_GetCursor_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetCursorRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ObserveServiceServer).GetCursor(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ObserveService_GetCursor_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ObserveServiceServer).GetCursor(ctx, req.(*GetCursorRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ObserveService_GetPicture_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(GetPictureRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(ObserveServiceServer).GetPicture(m, &grpc.GenericServerStream[GetPictureRequest, GetPictureResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type ObserveService_GetPictureServer = grpc.ServerStreamingServer[GetPictureResponse]
+
 // ObserveService_ServiceDesc is the grpc.ServiceDesc for ObserveService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -201,7 +351,25 @@ var ObserveService_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "Observe",
 			Handler:    _ObserveService_Observe_Handler,
 		},
+		{
+			MethodName: "WaitFor",
+			Handler:    _ObserveService_WaitFor_Handler,
+		},
+		{
+			MethodName: "Zoom",
+			Handler:    _ObserveService_Zoom_Handler,
+		},
+		{
+			MethodName: "GetCursor",
+			Handler:    _ObserveService_GetCursor_Handler,
+		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "GetPicture",
+			Handler:       _ObserveService_GetPicture_Handler,
+			ServerStreams: true,
+		},
+	},
 	Metadata: "fairlead/host/v1/observe_service.proto",
 }

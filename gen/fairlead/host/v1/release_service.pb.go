@@ -796,13 +796,13 @@ const file_fairlead_host_v1_release_service_proto_rawDesc = "" +
 	"\x0eEND_CAUSE_LOCK\x10\n" +
 	"\x12\x1a\n" +
 	"\x16END_CAUSE_INTERVENTION\x10\v\x12\x15\n" +
-	"\x11END_CAUSE_FAILURE\x10\f2\xed\x02\n" +
-	"\x0eReleaseService\x12N\n" +
-	"\aRelease\x12 .fairlead.host.v1.ReleaseRequest\x1a!.fairlead.host.v1.ReleaseResponse\x12N\n" +
-	"\aEndTurn\x12 .fairlead.host.v1.EndTurnRequest\x1a!.fairlead.host.v1.EndTurnResponse\x12W\n" +
+	"\x11END_CAUSE_FAILURE\x10\f2\x85\x03\n" +
+	"\x0eReleaseService\x12T\n" +
+	"\aRelease\x12 .fairlead.host.v1.ReleaseRequest\x1a!.fairlead.host.v1.ReleaseResponse\"\x04\xb0\xf5\x18\x04\x12T\n" +
+	"\aEndTurn\x12 .fairlead.host.v1.EndTurnRequest\x1a!.fairlead.host.v1.EndTurnResponse\"\x04\xb0\xf5\x18\x04\x12]\n" +
 	"\n" +
-	"EndSession\x12#.fairlead.host.v1.EndSessionRequest\x1a$.fairlead.host.v1.EndSessionResponse\x12b\n" +
-	"\rWatchReleases\x12&.fairlead.host.v1.WatchReleasesRequest\x1a'.fairlead.host.v1.WatchReleasesResponse0\x01B\xb7\x01\n" +
+	"EndSession\x12#.fairlead.host.v1.EndSessionRequest\x1a$.fairlead.host.v1.EndSessionResponse\"\x04\xb0\xf5\x18\x04\x12h\n" +
+	"\rWatchReleases\x12&.fairlead.host.v1.WatchReleasesRequest\x1a'.fairlead.host.v1.WatchReleasesResponse\"\x04\xb0\xf5\x18\x040\x01B\xb7\x01\n" +
 	"\x14com.fairlead.host.v1B\x13ReleaseServiceProtoP\x01Z(fairlead.dev/gen/fairlead/host/v1;hostv1\xa2\x02\x03FHX\xaa\x02\x10Fairlead.Host.V1\xca\x02\x10Fairlead\\Host\\V1\xe2\x02\x1cFairlead\\Host\\V1\\GPBMetadata\xea\x02\x12Fairlead::Host::V1b\x06proto3"
 
 var (

@@ -261,7 +261,19 @@ type GetStatusResponse struct {
 	// Whether debug sockets are open.
 	Debug bool `protobuf:"varint,8,opt,name=debug,proto3" json:"debug,omitempty"`
 	// SHA-256 of the rules in force, in hexadecimal.
-	BundleSha256  string `protobuf:"bytes,9,opt,name=bundle_sha256,json=bundleSha256,proto3" json:"bundle_sha256,omitempty"`
+	BundleSha256 string `protobuf:"bytes,9,opt,name=bundle_sha256,json=bundleSha256,proto3" json:"bundle_sha256,omitempty"`
+	// Sessions with a current frame.
+	Frames uint32 `protobuf:"varint,10,opt,name=frames,proto3" json:"frames,omitempty"`
+	// Sessions that own a keyboard target.
+	Keyboards uint32 `protobuf:"varint,11,opt,name=keyboards,proto3" json:"keyboards,omitempty"`
+	// Sessions under each hold.
+	Holds []*HoldCount `protobuf:"bytes,12,rep,name=holds,proto3" json:"holds,omitempty"`
+	// Acts with the executor right now.
+	ActsInFlight uint32 `protobuf:"varint,13,opt,name=acts_in_flight,json=actsInFlight,proto3" json:"acts_in_flight,omitempty"`
+	// Subscribers of all streams.
+	Subscribers uint32 `protobuf:"varint,14,opt,name=subscribers,proto3" json:"subscribers,omitempty"`
+	// Whether the user stopped everything: no session may be opened.
+	StoppedAll    bool `protobuf:"varint,15,opt,name=stopped_all,json=stoppedAll,proto3" json:"stopped_all,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -359,11 +371,108 @@ func (x *GetStatusResponse) GetBundleSha256() string {
 	return ""
 }
 
+func (x *GetStatusResponse) GetFrames() uint32 {
+	if x != nil {
+		return x.Frames
+	}
+	return 0
+}
+
+func (x *GetStatusResponse) GetKeyboards() uint32 {
+	if x != nil {
+		return x.Keyboards
+	}
+	return 0
+}
+
+func (x *GetStatusResponse) GetHolds() []*HoldCount {
+	if x != nil {
+		return x.Holds
+	}
+	return nil
+}
+
+func (x *GetStatusResponse) GetActsInFlight() uint32 {
+	if x != nil {
+		return x.ActsInFlight
+	}
+	return 0
+}
+
+func (x *GetStatusResponse) GetSubscribers() uint32 {
+	if x != nil {
+		return x.Subscribers
+	}
+	return 0
+}
+
+func (x *GetStatusResponse) GetStoppedAll() bool {
+	if x != nil {
+		return x.StoppedAll
+	}
+	return false
+}
+
+// HoldCount is how many sessions are under one hold.
+type HoldCount struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The hold.
+	Hold Hold `protobuf:"varint,1,opt,name=hold,proto3,enum=fairlead.host.v1.Hold" json:"hold,omitempty"`
+	// How many sessions.
+	Sessions      uint32 `protobuf:"varint,2,opt,name=sessions,proto3" json:"sessions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HoldCount) Reset() {
+	*x = HoldCount{}
+	mi := &file_fairlead_host_v1_status_service_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HoldCount) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HoldCount) ProtoMessage() {}
+
+func (x *HoldCount) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_host_v1_status_service_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HoldCount.ProtoReflect.Descriptor instead.
+func (*HoldCount) Descriptor() ([]byte, []int) {
+	return file_fairlead_host_v1_status_service_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *HoldCount) GetHold() Hold {
+	if x != nil {
+		return x.Hold
+	}
+	return Hold_HOLD_UNSPECIFIED
+}
+
+func (x *HoldCount) GetSessions() uint32 {
+	if x != nil {
+		return x.Sessions
+	}
+	return 0
+}
+
 var File_fairlead_host_v1_status_service_proto protoreflect.FileDescriptor
 
 const file_fairlead_host_v1_status_service_proto_rawDesc = "" +
 	"\n" +
-	"%fairlead/host/v1/status_service.proto\x12\x10fairlead.host.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1efairlead/common/v1/fence.proto\x1a!fairlead/common/v1/identity.proto\x1a$fairlead/common/v1/sensitivity.proto\"I\n" +
+	"%fairlead/host/v1/status_service.proto\x12\x10fairlead.host.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1efairlead/common/v1/fence.proto\x1a!fairlead/common/v1/identity.proto\x1a$fairlead/common/v1/sensitivity.proto\x1a$fairlead/host/v1/lease_service.proto\"I\n" +
 	"\x10GetStatusRequest\x125\n" +
 	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\"\xab\x04\n" +
 	"\x06Limits\x12 \n" +
@@ -386,7 +495,7 @@ const file_fairlead_host_v1_status_service_proto_rawDesc = "" +
 	"\tsettle_ms\x18\r \x01(\rB\x04\xc8\xf3\x18\x01R\bsettleMs\x12\x1d\n" +
 	"\awalk_ms\x18\x0e \x01(\rB\x04\xc8\xf3\x18\x01R\x06walkMs\x12#\n" +
 	"\n" +
-	"request_ms\x18\x0f \x01(\rB\x04\xc8\xf3\x18\x01R\trequestMs\"\xbc\x03\n" +
+	"request_ms\x18\x0f \x01(\rB\x04\xc8\xf3\x18\x01R\trequestMs\"\xba\x05\n" +
 	"\x11GetStatusResponse\x125\n" +
 	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12M\n" +
 	"\tprocesses\x18\x02 \x03(\v2!.fairlead.common.v1.ProcessStatusB\f\xbaH\x05\x92\x01\x02\x10\x10\xc8\xf3\x18\x01R\tprocesses\x126\n" +
@@ -397,9 +506,20 @@ const file_fairlead_host_v1_status_service_proto_rawDesc = "" +
 	"lanes_held\x18\x06 \x01(\rB\x04\xc8\xf3\x18\x01R\tlanesHeld\x12)\n" +
 	"\rlanes_waiting\x18\a \x01(\rB\x04\xc8\xf3\x18\x01R\flanesWaiting\x12\x1a\n" +
 	"\x05debug\x18\b \x01(\bB\x04\xc8\xf3\x18\x01R\x05debug\x120\n" +
-	"\rbundle_sha256\x18\t \x01(\tB\v\xbaH\x04r\x02\x18@\xc8\xf3\x18\x01R\fbundleSha2562e\n" +
-	"\rStatusService\x12T\n" +
-	"\tGetStatus\x12\".fairlead.host.v1.GetStatusRequest\x1a#.fairlead.host.v1.GetStatusResponseB\xb6\x01\n" +
+	"\rbundle_sha256\x18\t \x01(\tB\v\xbaH\x04r\x02\x18@\xc8\xf3\x18\x01R\fbundleSha256\x12\x1c\n" +
+	"\x06frames\x18\n" +
+	" \x01(\rB\x04\xc8\xf3\x18\x01R\x06frames\x12\"\n" +
+	"\tkeyboards\x18\v \x01(\rB\x04\xc8\xf3\x18\x01R\tkeyboards\x12?\n" +
+	"\x05holds\x18\f \x03(\v2\x1b.fairlead.host.v1.HoldCountB\f\xbaH\x05\x92\x01\x02\x10\b\xc8\xf3\x18\x01R\x05holds\x12*\n" +
+	"\x0eacts_in_flight\x18\r \x01(\rB\x04\xc8\xf3\x18\x01R\factsInFlight\x12&\n" +
+	"\vsubscribers\x18\x0e \x01(\rB\x04\xc8\xf3\x18\x01R\vsubscribers\x12%\n" +
+	"\vstopped_all\x18\x0f \x01(\bB\x04\xc8\xf3\x18\x01R\n" +
+	"stoppedAll\"_\n" +
+	"\tHoldCount\x120\n" +
+	"\x04hold\x18\x01 \x01(\x0e2\x16.fairlead.host.v1.HoldB\x04\xc8\xf3\x18\x01R\x04hold\x12 \n" +
+	"\bsessions\x18\x02 \x01(\rB\x04\xc8\xf3\x18\x01R\bsessions2k\n" +
+	"\rStatusService\x12Z\n" +
+	"\tGetStatus\x12\".fairlead.host.v1.GetStatusRequest\x1a#.fairlead.host.v1.GetStatusResponse\"\x04\xb0\xf5\x18\x04B\xb6\x01\n" +
 	"\x14com.fairlead.host.v1B\x12StatusServiceProtoP\x01Z(fairlead.dev/gen/fairlead/host/v1;hostv1\xa2\x02\x03FHX\xaa\x02\x10Fairlead.Host.V1\xca\x02\x10Fairlead\\Host\\V1\xe2\x02\x1cFairlead\\Host\\V1\\GPBMetadata\xea\x02\x12Fairlead::Host::V1b\x06proto3"
 
 var (
@@ -414,26 +534,30 @@ func file_fairlead_host_v1_status_service_proto_rawDescGZIP() []byte {
 	return file_fairlead_host_v1_status_service_proto_rawDescData
 }
 
-var file_fairlead_host_v1_status_service_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_fairlead_host_v1_status_service_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_fairlead_host_v1_status_service_proto_goTypes = []any{
 	(*GetStatusRequest)(nil),  // 0: fairlead.host.v1.GetStatusRequest
 	(*Limits)(nil),            // 1: fairlead.host.v1.Limits
 	(*GetStatusResponse)(nil), // 2: fairlead.host.v1.GetStatusResponse
-	(*v1.Fence)(nil),          // 3: fairlead.common.v1.Fence
-	(*v1.ProcessStatus)(nil),  // 4: fairlead.common.v1.ProcessStatus
+	(*HoldCount)(nil),         // 3: fairlead.host.v1.HoldCount
+	(*v1.Fence)(nil),          // 4: fairlead.common.v1.Fence
+	(*v1.ProcessStatus)(nil),  // 5: fairlead.common.v1.ProcessStatus
+	(Hold)(0),                 // 6: fairlead.host.v1.Hold
 }
 var file_fairlead_host_v1_status_service_proto_depIdxs = []int32{
-	3, // 0: fairlead.host.v1.GetStatusRequest.fence:type_name -> fairlead.common.v1.Fence
-	3, // 1: fairlead.host.v1.GetStatusResponse.fence:type_name -> fairlead.common.v1.Fence
-	4, // 2: fairlead.host.v1.GetStatusResponse.processes:type_name -> fairlead.common.v1.ProcessStatus
+	4, // 0: fairlead.host.v1.GetStatusRequest.fence:type_name -> fairlead.common.v1.Fence
+	4, // 1: fairlead.host.v1.GetStatusResponse.fence:type_name -> fairlead.common.v1.Fence
+	5, // 2: fairlead.host.v1.GetStatusResponse.processes:type_name -> fairlead.common.v1.ProcessStatus
 	1, // 3: fairlead.host.v1.GetStatusResponse.limits:type_name -> fairlead.host.v1.Limits
-	0, // 4: fairlead.host.v1.StatusService.GetStatus:input_type -> fairlead.host.v1.GetStatusRequest
-	2, // 5: fairlead.host.v1.StatusService.GetStatus:output_type -> fairlead.host.v1.GetStatusResponse
-	5, // [5:6] is the sub-list for method output_type
-	4, // [4:5] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	3, // 4: fairlead.host.v1.GetStatusResponse.holds:type_name -> fairlead.host.v1.HoldCount
+	6, // 5: fairlead.host.v1.HoldCount.hold:type_name -> fairlead.host.v1.Hold
+	0, // 6: fairlead.host.v1.StatusService.GetStatus:input_type -> fairlead.host.v1.GetStatusRequest
+	2, // 7: fairlead.host.v1.StatusService.GetStatus:output_type -> fairlead.host.v1.GetStatusResponse
+	7, // [7:8] is the sub-list for method output_type
+	6, // [6:7] is the sub-list for method input_type
+	6, // [6:6] is the sub-list for extension type_name
+	6, // [6:6] is the sub-list for extension extendee
+	0, // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_fairlead_host_v1_status_service_proto_init() }
@@ -441,13 +565,14 @@ func file_fairlead_host_v1_status_service_proto_init() {
 	if File_fairlead_host_v1_status_service_proto != nil {
 		return
 	}
+	file_fairlead_host_v1_lease_service_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_fairlead_host_v1_status_service_proto_rawDesc), len(file_fairlead_host_v1_status_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   3,
+			NumMessages:   4,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

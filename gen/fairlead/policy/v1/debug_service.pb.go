@@ -173,9 +173,9 @@ const file_fairlead_policy_v1_debug_service_proto_rawDesc = "" +
 	"\x0eDryRunResponse\x125\n" +
 	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12?\n" +
 	"\arefusal\x18\x02 \x01(\x0e2\x1f.fairlead.common.v1.RefusalCodeB\x04\xc8\xf3\x18\x01R\arefusal\x12%\n" +
-	"\arule_id\x18\x03 \x01(\tB\f\xbaH\x05r\x03\x18\x80\x01\xc8\xf3\x18\x02R\x06ruleId2_\n" +
-	"\fDebugService\x12O\n" +
-	"\x06DryRun\x12!.fairlead.policy.v1.DryRunRequest\x1a\".fairlead.policy.v1.DryRunResponseB\xc3\x01\n" +
+	"\arule_id\x18\x03 \x01(\tB\f\xbaH\x05r\x03\x18\x80\x01\xc8\xf3\x18\x02R\x06ruleId2e\n" +
+	"\fDebugService\x12U\n" +
+	"\x06DryRun\x12!.fairlead.policy.v1.DryRunRequest\x1a\".fairlead.policy.v1.DryRunResponse\"\x04\xb0\xf5\x18\x04B\xc3\x01\n" +
 	"\x16com.fairlead.policy.v1B\x11DebugServiceProtoP\x01Z,fairlead.dev/gen/fairlead/policy/v1;policyv1\xa2\x02\x03FPX\xaa\x02\x12Fairlead.Policy.V1\xca\x02\x12Fairlead\\Policy\\V1\xe2\x02\x1eFairlead\\Policy\\V1\\GPBMetadata\xea\x02\x14Fairlead::Policy::V1b\x06proto3"
 
 var (

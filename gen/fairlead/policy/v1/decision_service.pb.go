@@ -218,16 +218,37 @@ const (
 	SessionEventKind_SESSION_EVENT_KIND_TURN_BEGUN SessionEventKind = 3
 	// A turn ended.
 	SessionEventKind_SESSION_EVENT_KIND_TURN_ENDED SessionEventKind = 4
+	// The user paused it.
+	SessionEventKind_SESSION_EVENT_KIND_PAUSED SessionEventKind = 5
+	// The user took over.
+	SessionEventKind_SESSION_EVENT_KIND_TAKEN_OVER SessionEventKind = 6
+	// The user stopped everything.
+	SessionEventKind_SESSION_EVENT_KIND_STOPPED_ALL SessionEventKind = 7
+	// The screen was locked.
+	SessionEventKind_SESSION_EVENT_KIND_LOCKED SessionEventKind = 8
+	// The user used the bound window during an act.
+	SessionEventKind_SESSION_EVENT_KIND_INTERVENED SessionEventKind = 9
+	// A blocked destination was reached.
+	SessionEventKind_SESSION_EVENT_KIND_BLOCKED SessionEventKind = 10
+	// Its client is gone.
+	SessionEventKind_SESSION_EVENT_KIND_CLIENT_GONE SessionEventKind = 11
 )
 
 // Enum value maps for SessionEventKind.
 var (
 	SessionEventKind_name = map[int32]string{
-		0: "SESSION_EVENT_KIND_UNSPECIFIED",
-		1: "SESSION_EVENT_KIND_STOPPED",
-		2: "SESSION_EVENT_KIND_RESUMED",
-		3: "SESSION_EVENT_KIND_TURN_BEGUN",
-		4: "SESSION_EVENT_KIND_TURN_ENDED",
+		0:  "SESSION_EVENT_KIND_UNSPECIFIED",
+		1:  "SESSION_EVENT_KIND_STOPPED",
+		2:  "SESSION_EVENT_KIND_RESUMED",
+		3:  "SESSION_EVENT_KIND_TURN_BEGUN",
+		4:  "SESSION_EVENT_KIND_TURN_ENDED",
+		5:  "SESSION_EVENT_KIND_PAUSED",
+		6:  "SESSION_EVENT_KIND_TAKEN_OVER",
+		7:  "SESSION_EVENT_KIND_STOPPED_ALL",
+		8:  "SESSION_EVENT_KIND_LOCKED",
+		9:  "SESSION_EVENT_KIND_INTERVENED",
+		10: "SESSION_EVENT_KIND_BLOCKED",
+		11: "SESSION_EVENT_KIND_CLIENT_GONE",
 	}
 	SessionEventKind_value = map[string]int32{
 		"SESSION_EVENT_KIND_UNSPECIFIED": 0,
@@ -235,6 +256,13 @@ var (
 		"SESSION_EVENT_KIND_RESUMED":     2,
 		"SESSION_EVENT_KIND_TURN_BEGUN":  3,
 		"SESSION_EVENT_KIND_TURN_ENDED":  4,
+		"SESSION_EVENT_KIND_PAUSED":      5,
+		"SESSION_EVENT_KIND_TAKEN_OVER":  6,
+		"SESSION_EVENT_KIND_STOPPED_ALL": 7,
+		"SESSION_EVENT_KIND_LOCKED":      8,
+		"SESSION_EVENT_KIND_INTERVENED":  9,
+		"SESSION_EVENT_KIND_BLOCKED":     10,
+		"SESSION_EVENT_KIND_CLIENT_GONE": 11,
 	}
 )
 
@@ -322,6 +350,7 @@ type WatchLeaseChangesResponse struct {
 	//
 	//	*WatchLeaseChangesResponse_Handshake
 	//	*WatchLeaseChangesResponse_LeaseEnded
+	//	*WatchLeaseChangesResponse_LeaseGranted
 	Event         isWatchLeaseChangesResponse_Event `protobuf_oneof:"event"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -389,6 +418,15 @@ func (x *WatchLeaseChangesResponse) GetLeaseEnded() *LeaseEnded {
 	return nil
 }
 
+func (x *WatchLeaseChangesResponse) GetLeaseGranted() *LeaseGranted {
+	if x != nil {
+		if x, ok := x.Event.(*WatchLeaseChangesResponse_LeaseGranted); ok {
+			return x.LeaseGranted
+		}
+	}
+	return nil
+}
+
 type isWatchLeaseChangesResponse_Event interface {
 	isWatchLeaseChangesResponse_Event()
 }
@@ -403,9 +441,16 @@ type WatchLeaseChangesResponse_LeaseEnded struct {
 	LeaseEnded *LeaseEnded `protobuf:"bytes,3,opt,name=lease_ended,json=leaseEnded,proto3,oneof"`
 }
 
+type WatchLeaseChangesResponse_LeaseGranted struct {
+	// A lease was given.
+	LeaseGranted *LeaseGranted `protobuf:"bytes,4,opt,name=lease_granted,json=leaseGranted,proto3,oneof"`
+}
+
 func (*WatchLeaseChangesResponse_Handshake) isWatchLeaseChangesResponse_Event() {}
 
 func (*WatchLeaseChangesResponse_LeaseEnded) isWatchLeaseChangesResponse_Event() {}
+
+func (*WatchLeaseChangesResponse_LeaseGranted) isWatchLeaseChangesResponse_Event() {}
 
 // PolicyHandshake says which policy answers.
 type PolicyHandshake struct {
@@ -526,6 +571,61 @@ func (x *LeaseEnded) GetCause() LeaseEndCause {
 	return LeaseEndCause_LEASE_END_CAUSE_UNSPECIFIED
 }
 
+// LeaseGranted is a lease that was given.
+type LeaseGranted struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session.
+	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// The lease.
+	Lease         *v1.Lease `protobuf:"bytes,2,opt,name=lease,proto3" json:"lease,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LeaseGranted) Reset() {
+	*x = LeaseGranted{}
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LeaseGranted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LeaseGranted) ProtoMessage() {}
+
+func (x *LeaseGranted) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LeaseGranted.ProtoReflect.Descriptor instead.
+func (*LeaseGranted) Descriptor() ([]byte, []int) {
+	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *LeaseGranted) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *LeaseGranted) GetLease() *v1.Lease {
+	if x != nil {
+		return x.Lease
+	}
+	return nil
+}
+
 // BeginSessionRequest tells policy about a session.
 type BeginSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -547,7 +647,7 @@ type BeginSessionRequest struct {
 
 func (x *BeginSessionRequest) Reset() {
 	*x = BeginSessionRequest{}
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[4]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -559,7 +659,7 @@ func (x *BeginSessionRequest) String() string {
 func (*BeginSessionRequest) ProtoMessage() {}
 
 func (x *BeginSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[4]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -572,7 +672,7 @@ func (x *BeginSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginSessionRequest.ProtoReflect.Descriptor instead.
 func (*BeginSessionRequest) Descriptor() ([]byte, []int) {
-	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{4}
+	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *BeginSessionRequest) GetFence() *v1.Fence {
@@ -632,7 +732,7 @@ type BeginSessionResponse struct {
 
 func (x *BeginSessionResponse) Reset() {
 	*x = BeginSessionResponse{}
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[5]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -644,7 +744,7 @@ func (x *BeginSessionResponse) String() string {
 func (*BeginSessionResponse) ProtoMessage() {}
 
 func (x *BeginSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[5]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -657,7 +757,7 @@ func (x *BeginSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginSessionResponse.ProtoReflect.Descriptor instead.
 func (*BeginSessionResponse) Descriptor() ([]byte, []int) {
-	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{5}
+	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *BeginSessionResponse) GetFence() *v1.Fence {
@@ -694,7 +794,7 @@ type EndSessionRequest struct {
 
 func (x *EndSessionRequest) Reset() {
 	*x = EndSessionRequest{}
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[6]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -706,7 +806,7 @@ func (x *EndSessionRequest) String() string {
 func (*EndSessionRequest) ProtoMessage() {}
 
 func (x *EndSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[6]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -719,7 +819,7 @@ func (x *EndSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionRequest.ProtoReflect.Descriptor instead.
 func (*EndSessionRequest) Descriptor() ([]byte, []int) {
-	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{6}
+	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *EndSessionRequest) GetFence() *v1.Fence {
@@ -749,7 +849,7 @@ type EndSessionResponse struct {
 
 func (x *EndSessionResponse) Reset() {
 	*x = EndSessionResponse{}
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[7]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -761,7 +861,7 @@ func (x *EndSessionResponse) String() string {
 func (*EndSessionResponse) ProtoMessage() {}
 
 func (x *EndSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[7]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -774,7 +874,7 @@ func (x *EndSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionResponse.ProtoReflect.Descriptor instead.
 func (*EndSessionResponse) Descriptor() ([]byte, []int) {
-	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{7}
+	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *EndSessionResponse) GetFence() *v1.Fence {
@@ -810,7 +910,7 @@ type AcquireRequest struct {
 
 func (x *AcquireRequest) Reset() {
 	*x = AcquireRequest{}
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[8]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -822,7 +922,7 @@ func (x *AcquireRequest) String() string {
 func (*AcquireRequest) ProtoMessage() {}
 
 func (x *AcquireRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[8]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -835,7 +935,7 @@ func (x *AcquireRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcquireRequest.ProtoReflect.Descriptor instead.
 func (*AcquireRequest) Descriptor() ([]byte, []int) {
-	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{8}
+	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *AcquireRequest) GetFence() *v1.Fence {
@@ -890,7 +990,7 @@ type AcquireResponse struct {
 
 func (x *AcquireResponse) Reset() {
 	*x = AcquireResponse{}
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[9]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -902,7 +1002,7 @@ func (x *AcquireResponse) String() string {
 func (*AcquireResponse) ProtoMessage() {}
 
 func (x *AcquireResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[9]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -915,7 +1015,7 @@ func (x *AcquireResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcquireResponse.ProtoReflect.Descriptor instead.
 func (*AcquireResponse) Descriptor() ([]byte, []int) {
-	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{9}
+	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *AcquireResponse) GetFence() *v1.Fence {
@@ -959,7 +1059,7 @@ type ListLeasesRequest struct {
 
 func (x *ListLeasesRequest) Reset() {
 	*x = ListLeasesRequest{}
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[10]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -971,7 +1071,7 @@ func (x *ListLeasesRequest) String() string {
 func (*ListLeasesRequest) ProtoMessage() {}
 
 func (x *ListLeasesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[10]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -984,7 +1084,7 @@ func (x *ListLeasesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLeasesRequest.ProtoReflect.Descriptor instead.
 func (*ListLeasesRequest) Descriptor() ([]byte, []int) {
-	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{10}
+	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListLeasesRequest) GetFence() *v1.Fence {
@@ -1014,7 +1114,7 @@ type ListLeasesResponse struct {
 
 func (x *ListLeasesResponse) Reset() {
 	*x = ListLeasesResponse{}
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[11]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1026,7 +1126,7 @@ func (x *ListLeasesResponse) String() string {
 func (*ListLeasesResponse) ProtoMessage() {}
 
 func (x *ListLeasesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[11]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1039,7 +1139,7 @@ func (x *ListLeasesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLeasesResponse.ProtoReflect.Descriptor instead.
 func (*ListLeasesResponse) Descriptor() ([]byte, []int) {
-	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{11}
+	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ListLeasesResponse) GetFence() *v1.Fence {
@@ -1071,7 +1171,7 @@ type RevokeRequest struct {
 
 func (x *RevokeRequest) Reset() {
 	*x = RevokeRequest{}
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[12]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1083,7 +1183,7 @@ func (x *RevokeRequest) String() string {
 func (*RevokeRequest) ProtoMessage() {}
 
 func (x *RevokeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[12]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1096,7 +1196,7 @@ func (x *RevokeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeRequest.ProtoReflect.Descriptor instead.
 func (*RevokeRequest) Descriptor() ([]byte, []int) {
-	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{12}
+	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RevokeRequest) GetFence() *v1.Fence {
@@ -1133,7 +1233,7 @@ type RevokeResponse struct {
 
 func (x *RevokeResponse) Reset() {
 	*x = RevokeResponse{}
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[13]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1145,7 +1245,7 @@ func (x *RevokeResponse) String() string {
 func (*RevokeResponse) ProtoMessage() {}
 
 func (x *RevokeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[13]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1158,7 +1258,7 @@ func (x *RevokeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeResponse.ProtoReflect.Descriptor instead.
 func (*RevokeResponse) Descriptor() ([]byte, []int) {
-	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{13}
+	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RevokeResponse) GetFence() *v1.Fence {
@@ -1187,14 +1287,16 @@ type PermitRequest struct {
 	// The scope, resolved by the host.
 	Target *v1.Target `protobuf:"bytes,4,opt,name=target,proto3" json:"target,omitempty"`
 	// The executor incarnation it is for.
-	Incarnation   []byte `protobuf:"bytes,5,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
+	Incarnation []byte `protobuf:"bytes,5,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
+	// Where the page to be read is: scheme, host and port; a blocked one is refused.
+	Destination   string `protobuf:"bytes,6,opt,name=destination,proto3" json:"destination,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PermitRequest) Reset() {
 	*x = PermitRequest{}
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[14]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1206,7 +1308,7 @@ func (x *PermitRequest) String() string {
 func (*PermitRequest) ProtoMessage() {}
 
 func (x *PermitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[14]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1219,7 +1321,7 @@ func (x *PermitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PermitRequest.ProtoReflect.Descriptor instead.
 func (*PermitRequest) Descriptor() ([]byte, []int) {
-	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{14}
+	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *PermitRequest) GetFence() *v1.Fence {
@@ -1257,6 +1359,13 @@ func (x *PermitRequest) GetIncarnation() []byte {
 	return nil
 }
 
+func (x *PermitRequest) GetDestination() string {
+	if x != nil {
+		return x.Destination
+	}
+	return ""
+}
+
 // PermitResponse carries the permit, or the refusal.
 type PermitResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1272,7 +1381,7 @@ type PermitResponse struct {
 
 func (x *PermitResponse) Reset() {
 	*x = PermitResponse{}
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[15]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1284,7 +1393,7 @@ func (x *PermitResponse) String() string {
 func (*PermitResponse) ProtoMessage() {}
 
 func (x *PermitResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[15]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1297,7 +1406,7 @@ func (x *PermitResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PermitResponse.ProtoReflect.Descriptor instead.
 func (*PermitResponse) Descriptor() ([]byte, []int) {
-	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{15}
+	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *PermitResponse) GetFence() *v1.Fence {
@@ -1339,14 +1448,18 @@ type ActFacts struct {
 	// The app.
 	AppId string `protobuf:"bytes,7,opt,name=app_id,json=appId,proto3" json:"app_id,omitempty"`
 	// Characters of text in the arguments.
-	TextLength    uint32 `protobuf:"varint,8,opt,name=text_length,json=textLength,proto3" json:"text_length,omitempty"`
+	TextLength uint32 `protobuf:"varint,8,opt,name=text_length,json=textLength,proto3" json:"text_length,omitempty"`
+	// Where a page act leads, or where the bound page is: scheme, host and port, nothing else.
+	Destination string `protobuf:"bytes,9,opt,name=destination,proto3" json:"destination,omitempty"`
+	// Whether it goes to the keyboard target the session owns.
+	Owned         bool `protobuf:"varint,10,opt,name=owned,proto3" json:"owned,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ActFacts) Reset() {
 	*x = ActFacts{}
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[16]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1358,7 +1471,7 @@ func (x *ActFacts) String() string {
 func (*ActFacts) ProtoMessage() {}
 
 func (x *ActFacts) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[16]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1371,7 +1484,7 @@ func (x *ActFacts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActFacts.ProtoReflect.Descriptor instead.
 func (*ActFacts) Descriptor() ([]byte, []int) {
-	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{16}
+	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ActFacts) GetVerb() v1.Verb {
@@ -1430,6 +1543,20 @@ func (x *ActFacts) GetTextLength() uint32 {
 	return 0
 }
 
+func (x *ActFacts) GetDestination() string {
+	if x != nil {
+		return x.Destination
+	}
+	return ""
+}
+
+func (x *ActFacts) GetOwned() bool {
+	if x != nil {
+		return x.Owned
+	}
+	return false
+}
+
 // DecideRequest asks for a permit for one act.
 type DecideRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1453,7 +1580,7 @@ type DecideRequest struct {
 
 func (x *DecideRequest) Reset() {
 	*x = DecideRequest{}
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[17]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1465,7 +1592,7 @@ func (x *DecideRequest) String() string {
 func (*DecideRequest) ProtoMessage() {}
 
 func (x *DecideRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[17]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1478,7 +1605,7 @@ func (x *DecideRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecideRequest.ProtoReflect.Descriptor instead.
 func (*DecideRequest) Descriptor() ([]byte, []int) {
-	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{17}
+	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *DecideRequest) GetFence() *v1.Fence {
@@ -1555,7 +1682,7 @@ type DecideResponse struct {
 
 func (x *DecideResponse) Reset() {
 	*x = DecideResponse{}
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[18]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1567,7 +1694,7 @@ func (x *DecideResponse) String() string {
 func (*DecideResponse) ProtoMessage() {}
 
 func (x *DecideResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[18]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1580,7 +1707,7 @@ func (x *DecideResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecideResponse.ProtoReflect.Descriptor instead.
 func (*DecideResponse) Descriptor() ([]byte, []int) {
-	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{18}
+	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *DecideResponse) GetFence() *v1.Fence {
@@ -1662,7 +1789,7 @@ type SettleRequest struct {
 
 func (x *SettleRequest) Reset() {
 	*x = SettleRequest{}
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[19]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1674,7 +1801,7 @@ func (x *SettleRequest) String() string {
 func (*SettleRequest) ProtoMessage() {}
 
 func (x *SettleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[19]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1687,7 +1814,7 @@ func (x *SettleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettleRequest.ProtoReflect.Descriptor instead.
 func (*SettleRequest) Descriptor() ([]byte, []int) {
-	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{19}
+	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SettleRequest) GetFence() *v1.Fence {
@@ -1752,7 +1879,7 @@ type SettleResponse struct {
 
 func (x *SettleResponse) Reset() {
 	*x = SettleResponse{}
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[20]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1764,7 +1891,7 @@ func (x *SettleResponse) String() string {
 func (*SettleResponse) ProtoMessage() {}
 
 func (x *SettleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[20]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1777,7 +1904,7 @@ func (x *SettleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettleResponse.ProtoReflect.Descriptor instead.
 func (*SettleResponse) Descriptor() ([]byte, []int) {
-	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{20}
+	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SettleResponse) GetFence() *v1.Fence {
@@ -1811,7 +1938,7 @@ type ProcessEvent struct {
 
 func (x *ProcessEvent) Reset() {
 	*x = ProcessEvent{}
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[21]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1823,7 +1950,7 @@ func (x *ProcessEvent) String() string {
 func (*ProcessEvent) ProtoMessage() {}
 
 func (x *ProcessEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[21]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1836,7 +1963,7 @@ func (x *ProcessEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcessEvent.ProtoReflect.Descriptor instead.
 func (*ProcessEvent) Descriptor() ([]byte, []int) {
-	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{21}
+	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ProcessEvent) GetKind() ProcessEventKind {
@@ -1880,7 +2007,7 @@ type SessionFact struct {
 
 func (x *SessionFact) Reset() {
 	*x = SessionFact{}
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[22]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1892,7 +2019,7 @@ func (x *SessionFact) String() string {
 func (*SessionFact) ProtoMessage() {}
 
 func (x *SessionFact) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[22]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1905,7 +2032,7 @@ func (x *SessionFact) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionFact.ProtoReflect.Descriptor instead.
 func (*SessionFact) Descriptor() ([]byte, []int) {
-	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{22}
+	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SessionFact) GetKind() SessionEventKind {
@@ -1940,7 +2067,7 @@ type AppendRequest struct {
 
 func (x *AppendRequest) Reset() {
 	*x = AppendRequest{}
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[23]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1952,7 +2079,7 @@ func (x *AppendRequest) String() string {
 func (*AppendRequest) ProtoMessage() {}
 
 func (x *AppendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[23]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1965,7 +2092,7 @@ func (x *AppendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendRequest.ProtoReflect.Descriptor instead.
 func (*AppendRequest) Descriptor() ([]byte, []int) {
-	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{23}
+	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *AppendRequest) GetFence() *v1.Fence {
@@ -2029,7 +2156,7 @@ type AppendResponse struct {
 
 func (x *AppendResponse) Reset() {
 	*x = AppendResponse{}
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[24]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2041,7 +2168,7 @@ func (x *AppendResponse) String() string {
 func (*AppendResponse) ProtoMessage() {}
 
 func (x *AppendResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[24]
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2054,7 +2181,7 @@ func (x *AppendResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendResponse.ProtoReflect.Descriptor instead.
 func (*AppendResponse) Descriptor() ([]byte, []int) {
-	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{24}
+	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *AppendResponse) GetFence() *v1.Fence {
@@ -2064,18 +2191,165 @@ func (x *AppendResponse) GetFence() *v1.Fence {
 	return nil
 }
 
+// ForeseeRequest is a sequence as a whole.
+type ForeseeRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Generations it was sent under; always first.
+	Fence *v1.Fence `protobuf:"bytes,1,opt,name=fence,proto3" json:"fence,omitempty"`
+	// The session.
+	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// The caller's key of the sequence.
+	ActId string `protobuf:"bytes,3,opt,name=act_id,json=actId,proto3" json:"act_id,omitempty"`
+	// Facts of each step.
+	Steps         []*ActFacts `protobuf:"bytes,4,rep,name=steps,proto3" json:"steps,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ForeseeRequest) Reset() {
+	*x = ForeseeRequest{}
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForeseeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForeseeRequest) ProtoMessage() {}
+
+func (x *ForeseeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForeseeRequest.ProtoReflect.Descriptor instead.
+func (*ForeseeRequest) Descriptor() ([]byte, []int) {
+	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *ForeseeRequest) GetFence() *v1.Fence {
+	if x != nil {
+		return x.Fence
+	}
+	return nil
+}
+
+func (x *ForeseeRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *ForeseeRequest) GetActId() string {
+	if x != nil {
+		return x.ActId
+	}
+	return ""
+}
+
+func (x *ForeseeRequest) GetSteps() []*ActFacts {
+	if x != nil {
+		return x.Steps
+	}
+	return nil
+}
+
+// ForeseeResponse says which step would be refused.
+type ForeseeResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Generations it was sent under; always first.
+	Fence *v1.Fence `protobuf:"bytes,1,opt,name=fence,proto3" json:"fence,omitempty"`
+	// Why it would be refused; unset when none would.
+	Refusal v1.RefusalCode `protobuf:"varint,2,opt,name=refusal,proto3,enum=fairlead.common.v1.RefusalCode" json:"refusal,omitempty"`
+	// Which step, from 1.
+	Step uint32 `protobuf:"varint,3,opt,name=step,proto3" json:"step,omitempty"`
+	// The class of the lease that is missing.
+	MissingClass  v1.LeaseClass `protobuf:"varint,4,opt,name=missing_class,json=missingClass,proto3,enum=fairlead.common.v1.LeaseClass" json:"missing_class,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ForeseeResponse) Reset() {
+	*x = ForeseeResponse{}
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForeseeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForeseeResponse) ProtoMessage() {}
+
+func (x *ForeseeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_fairlead_policy_v1_decision_service_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForeseeResponse.ProtoReflect.Descriptor instead.
+func (*ForeseeResponse) Descriptor() ([]byte, []int) {
+	return file_fairlead_policy_v1_decision_service_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *ForeseeResponse) GetFence() *v1.Fence {
+	if x != nil {
+		return x.Fence
+	}
+	return nil
+}
+
+func (x *ForeseeResponse) GetRefusal() v1.RefusalCode {
+	if x != nil {
+		return x.Refusal
+	}
+	return v1.RefusalCode(0)
+}
+
+func (x *ForeseeResponse) GetStep() uint32 {
+	if x != nil {
+		return x.Step
+	}
+	return 0
+}
+
+func (x *ForeseeResponse) GetMissingClass() v1.LeaseClass {
+	if x != nil {
+		return x.MissingClass
+	}
+	return v1.LeaseClass(0)
+}
+
 var File_fairlead_policy_v1_decision_service_proto protoreflect.FileDescriptor
 
 const file_fairlead_policy_v1_decision_service_proto_rawDesc = "" +
 	"\n" +
 	")fairlead/policy/v1/decision_service.proto\x12\x12fairlead.policy.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cfairlead/common/v1/act.proto\x1a\x1efairlead/common/v1/fence.proto\x1a!fairlead/common/v1/identity.proto\x1a$fairlead/common/v1/observation.proto\x1a\x1ffairlead/common/v1/permit.proto\x1a fairlead/common/v1/refusal.proto\x1a$fairlead/common/v1/sensitivity.proto\"Q\n" +
 	"\x18WatchLeaseChangesRequest\x125\n" +
-	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\"\xef\x01\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\"\xbe\x02\n" +
 	"\x19WatchLeaseChangesResponse\x125\n" +
 	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12I\n" +
 	"\thandshake\x18\x02 \x01(\v2#.fairlead.policy.v1.PolicyHandshakeB\x04\xc8\xf3\x18\x01H\x00R\thandshake\x12G\n" +
 	"\vlease_ended\x18\x03 \x01(\v2\x1e.fairlead.policy.v1.LeaseEndedB\x04\xc8\xf3\x18\x01H\x00R\n" +
-	"leaseEndedB\a\n" +
+	"leaseEnded\x12M\n" +
+	"\rlease_granted\x18\x04 \x01(\v2 .fairlead.policy.v1.LeaseGrantedB\x04\xc8\xf3\x18\x01H\x00R\fleaseGrantedB\a\n" +
 	"\x05event\"j\n" +
 	"\x0fPolicyHandshake\x12%\n" +
 	"\aversion\x18\x01 \x01(\tB\v\xbaH\x04r\x02\x18@\xc8\xf3\x18\x01R\aversion\x120\n" +
@@ -2085,7 +2359,11 @@ const file_fairlead_policy_v1_decision_service_proto_rawDesc = "" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tB\v\xbaH\x04r\x02\x18@\xc8\xf3\x18\x02R\tsessionId\x12&\n" +
 	"\blease_id\x18\x02 \x01(\tB\v\xbaH\x04r\x02\x18@\xc8\xf3\x18\x02R\aleaseId\x12=\n" +
-	"\x05cause\x18\x03 \x01(\x0e2!.fairlead.policy.v1.LeaseEndCauseB\x04\xc8\xf3\x18\x01R\x05cause\"\x91\x02\n" +
+	"\x05cause\x18\x03 \x01(\x0e2!.fairlead.policy.v1.LeaseEndCauseB\x04\xc8\xf3\x18\x01R\x05cause\"q\n" +
+	"\fLeaseGranted\x12*\n" +
+	"\n" +
+	"session_id\x18\x01 \x01(\tB\v\xbaH\x04r\x02\x18@\xc8\xf3\x18\x02R\tsessionId\x125\n" +
+	"\x05lease\x18\x02 \x01(\v2\x19.fairlead.common.v1.LeaseB\x04\xc8\xf3\x18\x01R\x05lease\"\x91\x02\n" +
 	"\x13BeginSessionRequest\x125\n" +
 	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x120\n" +
 	"\n" +
@@ -2133,7 +2411,7 @@ const file_fairlead_policy_v1_decision_service_proto_rawDesc = "" +
 	"\blease_id\x18\x03 \x01(\tB\v\xbaH\x04r\x02\x18@\xc8\xf3\x18\x02R\aleaseId\"p\n" +
 	"\x0eRevokeResponse\x125\n" +
 	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12'\n" +
-	"\fleases_ended\x18\x02 \x01(\rB\x04\xc8\xf3\x18\x01R\vleasesEnded\"\xb1\x02\n" +
+	"\fleases_ended\x18\x02 \x01(\rB\x04\xc8\xf3\x18\x01R\vleasesEnded\"\xe1\x02\n" +
 	"\rPermitRequest\x125\n" +
 	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x120\n" +
 	"\n" +
@@ -2141,11 +2419,12 @@ const file_fairlead_policy_v1_decision_service_proto_rawDesc = "" +
 	"\x05class\x18\x03 \x01(\x0e2\x1e.fairlead.common.v1.LeaseClassB\x12\xbaH\a\x82\x01\x04\x18\x01\x18\x02\xc8\xf3\x18\x01\xd0\xf3\x18\x01R\x05class\x12>\n" +
 	"\x06target\x18\x04 \x01(\v2\x1a.fairlead.common.v1.TargetB\n" +
 	"\xbaH\x03\xc8\x01\x01\xc8\xf3\x18\x01R\x06target\x12-\n" +
-	"\vincarnation\x18\x05 \x01(\fB\v\xbaH\x04z\x02h\x10\xc8\xf3\x18\x04R\vincarnation\"\xc6\x01\n" +
+	"\vincarnation\x18\x05 \x01(\fB\v\xbaH\x04z\x02h\x10\xc8\xf3\x18\x04R\vincarnation\x12.\n" +
+	"\vdestination\x18\x06 \x01(\tB\f\xbaH\x05r\x03\x18\x80\x04\xc8\xf3\x18\x03R\vdestination\"\xc6\x01\n" +
 	"\x0ePermitResponse\x125\n" +
 	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12C\n" +
 	"\arefusal\x18\x02 \x01(\x0e2\x1f.fairlead.common.v1.RefusalCodeB\b\xc8\xf3\x18\x01\xd0\xf3\x18\x01R\arefusal\x128\n" +
-	"\x06permit\x18\x03 \x01(\v2\x1a.fairlead.common.v1.PermitB\x04\xc8\xf3\x18\x04R\x06permit\"\xac\x03\n" +
+	"\x06permit\x18\x03 \x01(\v2\x1a.fairlead.common.v1.PermitB\x04\xc8\xf3\x18\x04R\x06permit\"\xf8\x03\n" +
 	"\bActFacts\x12@\n" +
 	"\x04verb\x18\x01 \x01(\x0e2\x18.fairlead.common.v1.VerbB\x12\xbaH\a\x82\x01\x04\x10\x01 \x00\xc8\xf3\x18\x01\xd0\xf3\x18\x01R\x04verb\x12@\n" +
 	"\x06window\x18\x02 \x01(\v2\".fairlead.common.v1.WindowIdentityB\x04\xc8\xf3\x18\x01R\x06window\x12:\n" +
@@ -2155,7 +2434,10 @@ const file_fairlead_policy_v1_decision_service_proto_rawDesc = "" +
 	"\x0eelement_digest\x18\x06 \x01(\fB\v\xbaH\x04z\x02\x18 \xc8\xf3\x18\x04R\relementDigest\x12#\n" +
 	"\x06app_id\x18\a \x01(\tB\f\xbaH\x05r\x03\x18\x80\x04\xc8\xf3\x18\x02R\x05appId\x12-\n" +
 	"\vtext_length\x18\b \x01(\rB\f\xbaH\x05*\x03\x18\xc0>\xc8\xf3\x18\x01R\n" +
-	"textLength\"\xed\x02\n" +
+	"textLength\x12.\n" +
+	"\vdestination\x18\t \x01(\tB\f\xbaH\x05r\x03\x18\x80\x04\xc8\xf3\x18\x03R\vdestination\x12\x1a\n" +
+	"\x05owned\x18\n" +
+	" \x01(\bB\x04\xc8\xf3\x18\x01R\x05owned\"\xed\x02\n" +
 	"\rDecideRequest\x125\n" +
 	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x120\n" +
 	"\n" +
@@ -2206,7 +2488,18 @@ const file_fairlead_policy_v1_decision_service_proto_rawDesc = "" +
 	"\asession\x18\x03 \x01(\v2\x1f.fairlead.policy.v1.SessionFactB\x04\xc8\xf3\x18\x01H\x00R\asessionB\x0f\n" +
 	"\x06record\x12\x05\xbaH\x02\b\x01\"G\n" +
 	"\x0eAppendResponse\x125\n" +
-	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence*\x8d\x01\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\"\xe7\x01\n" +
+	"\x0eForeseeRequest\x125\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x120\n" +
+	"\n" +
+	"session_id\x18\x02 \x01(\tB\x11\xbaH\x06r\x04\x10\x01\x18@\xc8\xf3\x18\x02\xd0\xf3\x18\x01R\tsessionId\x12(\n" +
+	"\x06act_id\x18\x03 \x01(\tB\x11\xbaH\x06r\x04\x10\x01\x18@\xc8\xf3\x18\x02\xd0\xf3\x18\x01R\x05actId\x12B\n" +
+	"\x05steps\x18\x04 \x03(\v2\x1c.fairlead.policy.v1.ActFactsB\x0e\xbaH\a\x92\x01\x04\b\x01\x10\f\xc8\xf3\x18\x01R\x05steps\"\xf2\x01\n" +
+	"\x0fForeseeResponse\x125\n" +
+	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12C\n" +
+	"\arefusal\x18\x02 \x01(\x0e2\x1f.fairlead.common.v1.RefusalCodeB\b\xc8\xf3\x18\x01\xd0\xf3\x18\x01R\arefusal\x12\x18\n" +
+	"\x04step\x18\x03 \x01(\rB\x04\xc8\xf3\x18\x01R\x04step\x12I\n" +
+	"\rmissing_class\x18\x04 \x01(\x0e2\x1e.fairlead.common.v1.LeaseClassB\x04\xc8\xf3\x18\x01R\fmissingClass*\x8d\x01\n" +
 	"\rLeaseEndCause\x12\x1f\n" +
 	"\x1bLEASE_END_CAUSE_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17LEASE_END_CAUSE_EXPIRED\x10\x01\x12\x1b\n" +
@@ -2223,26 +2516,35 @@ const file_fairlead_policy_v1_decision_service_proto_rawDesc = "" +
 	"\x1ePROCESS_EVENT_KIND_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aPROCESS_EVENT_KIND_STARTED\x10\x01\x12\x1c\n" +
 	"\x18PROCESS_EVENT_KIND_ENDED\x10\x02\x12\x1f\n" +
-	"\x1bPROCESS_EVENT_KIND_GIVEN_UP\x10\x03*\xbc\x01\n" +
+	"\x1bPROCESS_EVENT_KIND_GIVEN_UP\x10\x03*\xa8\x03\n" +
 	"\x10SessionEventKind\x12\"\n" +
 	"\x1eSESSION_EVENT_KIND_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aSESSION_EVENT_KIND_STOPPED\x10\x01\x12\x1e\n" +
 	"\x1aSESSION_EVENT_KIND_RESUMED\x10\x02\x12!\n" +
 	"\x1dSESSION_EVENT_KIND_TURN_BEGUN\x10\x03\x12!\n" +
-	"\x1dSESSION_EVENT_KIND_TURN_ENDED\x10\x042\x8b\a\n" +
-	"\x0fDecisionService\x12r\n" +
-	"\x11WatchLeaseChanges\x12,.fairlead.policy.v1.WatchLeaseChangesRequest\x1a-.fairlead.policy.v1.WatchLeaseChangesResponse0\x01\x12a\n" +
-	"\fBeginSession\x12'.fairlead.policy.v1.BeginSessionRequest\x1a(.fairlead.policy.v1.BeginSessionResponse\x12[\n" +
+	"\x1dSESSION_EVENT_KIND_TURN_ENDED\x10\x04\x12\x1d\n" +
+	"\x19SESSION_EVENT_KIND_PAUSED\x10\x05\x12!\n" +
+	"\x1dSESSION_EVENT_KIND_TAKEN_OVER\x10\x06\x12\"\n" +
+	"\x1eSESSION_EVENT_KIND_STOPPED_ALL\x10\a\x12\x1d\n" +
+	"\x19SESSION_EVENT_KIND_LOCKED\x10\b\x12!\n" +
+	"\x1dSESSION_EVENT_KIND_INTERVENED\x10\t\x12\x1e\n" +
+	"\x1aSESSION_EVENT_KIND_BLOCKED\x10\n" +
+	"\x12\"\n" +
+	"\x1eSESSION_EVENT_KIND_CLIENT_GONE\x10\v2\xa1\b\n" +
+	"\x0fDecisionService\x12x\n" +
+	"\x11WatchLeaseChanges\x12,.fairlead.policy.v1.WatchLeaseChangesRequest\x1a-.fairlead.policy.v1.WatchLeaseChangesResponse\"\x04\xb0\xf5\x18\x030\x01\x12g\n" +
+	"\fBeginSession\x12'.fairlead.policy.v1.BeginSessionRequest\x1a(.fairlead.policy.v1.BeginSessionResponse\"\x04\xb0\xf5\x18\x03\x12a\n" +
 	"\n" +
-	"EndSession\x12%.fairlead.policy.v1.EndSessionRequest\x1a&.fairlead.policy.v1.EndSessionResponse\x12R\n" +
-	"\aAcquire\x12\".fairlead.policy.v1.AcquireRequest\x1a#.fairlead.policy.v1.AcquireResponse\x12[\n" +
+	"EndSession\x12%.fairlead.policy.v1.EndSessionRequest\x1a&.fairlead.policy.v1.EndSessionResponse\"\x04\xb0\xf5\x18\x04\x12X\n" +
+	"\aAcquire\x12\".fairlead.policy.v1.AcquireRequest\x1a#.fairlead.policy.v1.AcquireResponse\"\x04\xb0\xf5\x18\x03\x12a\n" +
 	"\n" +
-	"ListLeases\x12%.fairlead.policy.v1.ListLeasesRequest\x1a&.fairlead.policy.v1.ListLeasesResponse\x12O\n" +
-	"\x06Revoke\x12!.fairlead.policy.v1.RevokeRequest\x1a\".fairlead.policy.v1.RevokeResponse\x12O\n" +
-	"\x06Permit\x12!.fairlead.policy.v1.PermitRequest\x1a\".fairlead.policy.v1.PermitResponse\x12O\n" +
-	"\x06Decide\x12!.fairlead.policy.v1.DecideRequest\x1a\".fairlead.policy.v1.DecideResponse\x12O\n" +
-	"\x06Settle\x12!.fairlead.policy.v1.SettleRequest\x1a\".fairlead.policy.v1.SettleResponse\x12O\n" +
-	"\x06Append\x12!.fairlead.policy.v1.AppendRequest\x1a\".fairlead.policy.v1.AppendResponseB\xc6\x01\n" +
+	"ListLeases\x12%.fairlead.policy.v1.ListLeasesRequest\x1a&.fairlead.policy.v1.ListLeasesResponse\"\x04\xb0\xf5\x18\x04\x12U\n" +
+	"\x06Revoke\x12!.fairlead.policy.v1.RevokeRequest\x1a\".fairlead.policy.v1.RevokeResponse\"\x04\xb0\xf5\x18\x04\x12U\n" +
+	"\x06Permit\x12!.fairlead.policy.v1.PermitRequest\x1a\".fairlead.policy.v1.PermitResponse\"\x04\xb0\xf5\x18\x03\x12U\n" +
+	"\x06Decide\x12!.fairlead.policy.v1.DecideRequest\x1a\".fairlead.policy.v1.DecideResponse\"\x04\xb0\xf5\x18\x03\x12X\n" +
+	"\aForesee\x12\".fairlead.policy.v1.ForeseeRequest\x1a#.fairlead.policy.v1.ForeseeResponse\"\x04\xb0\xf5\x18\x03\x12U\n" +
+	"\x06Settle\x12!.fairlead.policy.v1.SettleRequest\x1a\".fairlead.policy.v1.SettleResponse\"\x04\xb0\xf5\x18\x04\x12U\n" +
+	"\x06Append\x12!.fairlead.policy.v1.AppendRequest\x1a\".fairlead.policy.v1.AppendResponse\"\x04\xb0\xf5\x18\x04B\xc6\x01\n" +
 	"\x16com.fairlead.policy.v1B\x14DecisionServiceProtoP\x01Z,fairlead.dev/gen/fairlead/policy/v1;policyv1\xa2\x02\x03FPX\xaa\x02\x12Fairlead.Policy.V1\xca\x02\x12Fairlead\\Policy\\V1\xe2\x02\x1eFairlead\\Policy\\V1\\GPBMetadata\xea\x02\x14Fairlead::Policy::V1b\x06proto3"
 
 var (
@@ -2258,7 +2560,7 @@ func file_fairlead_policy_v1_decision_service_proto_rawDescGZIP() []byte {
 }
 
 var file_fairlead_policy_v1_decision_service_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_fairlead_policy_v1_decision_service_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_fairlead_policy_v1_decision_service_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_fairlead_policy_v1_decision_service_proto_goTypes = []any{
 	(LeaseEndCause)(0),                // 0: fairlead.policy.v1.LeaseEndCause
 	(EffectLevel)(0),                  // 1: fairlead.policy.v1.EffectLevel
@@ -2268,121 +2570,133 @@ var file_fairlead_policy_v1_decision_service_proto_goTypes = []any{
 	(*WatchLeaseChangesResponse)(nil), // 5: fairlead.policy.v1.WatchLeaseChangesResponse
 	(*PolicyHandshake)(nil),           // 6: fairlead.policy.v1.PolicyHandshake
 	(*LeaseEnded)(nil),                // 7: fairlead.policy.v1.LeaseEnded
-	(*BeginSessionRequest)(nil),       // 8: fairlead.policy.v1.BeginSessionRequest
-	(*BeginSessionResponse)(nil),      // 9: fairlead.policy.v1.BeginSessionResponse
-	(*EndSessionRequest)(nil),         // 10: fairlead.policy.v1.EndSessionRequest
-	(*EndSessionResponse)(nil),        // 11: fairlead.policy.v1.EndSessionResponse
-	(*AcquireRequest)(nil),            // 12: fairlead.policy.v1.AcquireRequest
-	(*AcquireResponse)(nil),           // 13: fairlead.policy.v1.AcquireResponse
-	(*ListLeasesRequest)(nil),         // 14: fairlead.policy.v1.ListLeasesRequest
-	(*ListLeasesResponse)(nil),        // 15: fairlead.policy.v1.ListLeasesResponse
-	(*RevokeRequest)(nil),             // 16: fairlead.policy.v1.RevokeRequest
-	(*RevokeResponse)(nil),            // 17: fairlead.policy.v1.RevokeResponse
-	(*PermitRequest)(nil),             // 18: fairlead.policy.v1.PermitRequest
-	(*PermitResponse)(nil),            // 19: fairlead.policy.v1.PermitResponse
-	(*ActFacts)(nil),                  // 20: fairlead.policy.v1.ActFacts
-	(*DecideRequest)(nil),             // 21: fairlead.policy.v1.DecideRequest
-	(*DecideResponse)(nil),            // 22: fairlead.policy.v1.DecideResponse
-	(*SettleRequest)(nil),             // 23: fairlead.policy.v1.SettleRequest
-	(*SettleResponse)(nil),            // 24: fairlead.policy.v1.SettleResponse
-	(*ProcessEvent)(nil),              // 25: fairlead.policy.v1.ProcessEvent
-	(*SessionFact)(nil),               // 26: fairlead.policy.v1.SessionFact
-	(*AppendRequest)(nil),             // 27: fairlead.policy.v1.AppendRequest
-	(*AppendResponse)(nil),            // 28: fairlead.policy.v1.AppendResponse
-	(*v1.Fence)(nil),                  // 29: fairlead.common.v1.Fence
-	(v1.RefusalCode)(0),               // 30: fairlead.common.v1.RefusalCode
-	(v1.LeaseClass)(0),                // 31: fairlead.common.v1.LeaseClass
-	(*v1.Target)(nil),                 // 32: fairlead.common.v1.Target
-	(v1.AcquireReason)(0),             // 33: fairlead.common.v1.AcquireReason
-	(*v1.Lease)(nil),                  // 34: fairlead.common.v1.Lease
-	(*v1.Permit)(nil),                 // 35: fairlead.common.v1.Permit
-	(v1.Verb)(0),                      // 36: fairlead.common.v1.Verb
-	(*v1.WindowIdentity)(nil),         // 37: fairlead.common.v1.WindowIdentity
-	(*v1.PageIdentity)(nil),           // 38: fairlead.common.v1.PageIdentity
-	(v1.Role)(0),                      // 39: fairlead.common.v1.Role
-	(v1.Outcome)(0),                   // 40: fairlead.common.v1.Outcome
-	(v1.Effect)(0),                    // 41: fairlead.common.v1.Effect
-	(v1.Route)(0),                     // 42: fairlead.common.v1.Route
-	(v1.ProcessRole)(0),               // 43: fairlead.common.v1.ProcessRole
+	(*LeaseGranted)(nil),              // 8: fairlead.policy.v1.LeaseGranted
+	(*BeginSessionRequest)(nil),       // 9: fairlead.policy.v1.BeginSessionRequest
+	(*BeginSessionResponse)(nil),      // 10: fairlead.policy.v1.BeginSessionResponse
+	(*EndSessionRequest)(nil),         // 11: fairlead.policy.v1.EndSessionRequest
+	(*EndSessionResponse)(nil),        // 12: fairlead.policy.v1.EndSessionResponse
+	(*AcquireRequest)(nil),            // 13: fairlead.policy.v1.AcquireRequest
+	(*AcquireResponse)(nil),           // 14: fairlead.policy.v1.AcquireResponse
+	(*ListLeasesRequest)(nil),         // 15: fairlead.policy.v1.ListLeasesRequest
+	(*ListLeasesResponse)(nil),        // 16: fairlead.policy.v1.ListLeasesResponse
+	(*RevokeRequest)(nil),             // 17: fairlead.policy.v1.RevokeRequest
+	(*RevokeResponse)(nil),            // 18: fairlead.policy.v1.RevokeResponse
+	(*PermitRequest)(nil),             // 19: fairlead.policy.v1.PermitRequest
+	(*PermitResponse)(nil),            // 20: fairlead.policy.v1.PermitResponse
+	(*ActFacts)(nil),                  // 21: fairlead.policy.v1.ActFacts
+	(*DecideRequest)(nil),             // 22: fairlead.policy.v1.DecideRequest
+	(*DecideResponse)(nil),            // 23: fairlead.policy.v1.DecideResponse
+	(*SettleRequest)(nil),             // 24: fairlead.policy.v1.SettleRequest
+	(*SettleResponse)(nil),            // 25: fairlead.policy.v1.SettleResponse
+	(*ProcessEvent)(nil),              // 26: fairlead.policy.v1.ProcessEvent
+	(*SessionFact)(nil),               // 27: fairlead.policy.v1.SessionFact
+	(*AppendRequest)(nil),             // 28: fairlead.policy.v1.AppendRequest
+	(*AppendResponse)(nil),            // 29: fairlead.policy.v1.AppendResponse
+	(*ForeseeRequest)(nil),            // 30: fairlead.policy.v1.ForeseeRequest
+	(*ForeseeResponse)(nil),           // 31: fairlead.policy.v1.ForeseeResponse
+	(*v1.Fence)(nil),                  // 32: fairlead.common.v1.Fence
+	(*v1.Lease)(nil),                  // 33: fairlead.common.v1.Lease
+	(v1.RefusalCode)(0),               // 34: fairlead.common.v1.RefusalCode
+	(v1.LeaseClass)(0),                // 35: fairlead.common.v1.LeaseClass
+	(*v1.Target)(nil),                 // 36: fairlead.common.v1.Target
+	(v1.AcquireReason)(0),             // 37: fairlead.common.v1.AcquireReason
+	(*v1.Permit)(nil),                 // 38: fairlead.common.v1.Permit
+	(v1.Verb)(0),                      // 39: fairlead.common.v1.Verb
+	(*v1.WindowIdentity)(nil),         // 40: fairlead.common.v1.WindowIdentity
+	(*v1.PageIdentity)(nil),           // 41: fairlead.common.v1.PageIdentity
+	(v1.Role)(0),                      // 42: fairlead.common.v1.Role
+	(v1.Outcome)(0),                   // 43: fairlead.common.v1.Outcome
+	(v1.Effect)(0),                    // 44: fairlead.common.v1.Effect
+	(v1.Route)(0),                     // 45: fairlead.common.v1.Route
+	(v1.ProcessRole)(0),               // 46: fairlead.common.v1.ProcessRole
 }
 var file_fairlead_policy_v1_decision_service_proto_depIdxs = []int32{
-	29, // 0: fairlead.policy.v1.WatchLeaseChangesRequest.fence:type_name -> fairlead.common.v1.Fence
-	29, // 1: fairlead.policy.v1.WatchLeaseChangesResponse.fence:type_name -> fairlead.common.v1.Fence
+	32, // 0: fairlead.policy.v1.WatchLeaseChangesRequest.fence:type_name -> fairlead.common.v1.Fence
+	32, // 1: fairlead.policy.v1.WatchLeaseChangesResponse.fence:type_name -> fairlead.common.v1.Fence
 	6,  // 2: fairlead.policy.v1.WatchLeaseChangesResponse.handshake:type_name -> fairlead.policy.v1.PolicyHandshake
 	7,  // 3: fairlead.policy.v1.WatchLeaseChangesResponse.lease_ended:type_name -> fairlead.policy.v1.LeaseEnded
-	0,  // 4: fairlead.policy.v1.LeaseEnded.cause:type_name -> fairlead.policy.v1.LeaseEndCause
-	29, // 5: fairlead.policy.v1.BeginSessionRequest.fence:type_name -> fairlead.common.v1.Fence
-	29, // 6: fairlead.policy.v1.BeginSessionResponse.fence:type_name -> fairlead.common.v1.Fence
-	30, // 7: fairlead.policy.v1.BeginSessionResponse.refusal:type_name -> fairlead.common.v1.RefusalCode
-	29, // 8: fairlead.policy.v1.EndSessionRequest.fence:type_name -> fairlead.common.v1.Fence
-	29, // 9: fairlead.policy.v1.EndSessionResponse.fence:type_name -> fairlead.common.v1.Fence
-	29, // 10: fairlead.policy.v1.AcquireRequest.fence:type_name -> fairlead.common.v1.Fence
-	31, // 11: fairlead.policy.v1.AcquireRequest.class:type_name -> fairlead.common.v1.LeaseClass
-	32, // 12: fairlead.policy.v1.AcquireRequest.target:type_name -> fairlead.common.v1.Target
-	33, // 13: fairlead.policy.v1.AcquireRequest.reason:type_name -> fairlead.common.v1.AcquireReason
-	29, // 14: fairlead.policy.v1.AcquireResponse.fence:type_name -> fairlead.common.v1.Fence
-	30, // 15: fairlead.policy.v1.AcquireResponse.refusal:type_name -> fairlead.common.v1.RefusalCode
-	34, // 16: fairlead.policy.v1.AcquireResponse.lease:type_name -> fairlead.common.v1.Lease
-	29, // 17: fairlead.policy.v1.ListLeasesRequest.fence:type_name -> fairlead.common.v1.Fence
-	29, // 18: fairlead.policy.v1.ListLeasesResponse.fence:type_name -> fairlead.common.v1.Fence
-	34, // 19: fairlead.policy.v1.ListLeasesResponse.leases:type_name -> fairlead.common.v1.Lease
-	29, // 20: fairlead.policy.v1.RevokeRequest.fence:type_name -> fairlead.common.v1.Fence
-	29, // 21: fairlead.policy.v1.RevokeResponse.fence:type_name -> fairlead.common.v1.Fence
-	29, // 22: fairlead.policy.v1.PermitRequest.fence:type_name -> fairlead.common.v1.Fence
-	31, // 23: fairlead.policy.v1.PermitRequest.class:type_name -> fairlead.common.v1.LeaseClass
-	32, // 24: fairlead.policy.v1.PermitRequest.target:type_name -> fairlead.common.v1.Target
-	29, // 25: fairlead.policy.v1.PermitResponse.fence:type_name -> fairlead.common.v1.Fence
-	30, // 26: fairlead.policy.v1.PermitResponse.refusal:type_name -> fairlead.common.v1.RefusalCode
-	35, // 27: fairlead.policy.v1.PermitResponse.permit:type_name -> fairlead.common.v1.Permit
-	36, // 28: fairlead.policy.v1.ActFacts.verb:type_name -> fairlead.common.v1.Verb
-	37, // 29: fairlead.policy.v1.ActFacts.window:type_name -> fairlead.common.v1.WindowIdentity
-	38, // 30: fairlead.policy.v1.ActFacts.page:type_name -> fairlead.common.v1.PageIdentity
-	39, // 31: fairlead.policy.v1.ActFacts.role:type_name -> fairlead.common.v1.Role
-	29, // 32: fairlead.policy.v1.DecideRequest.fence:type_name -> fairlead.common.v1.Fence
-	20, // 33: fairlead.policy.v1.DecideRequest.facts:type_name -> fairlead.policy.v1.ActFacts
-	29, // 34: fairlead.policy.v1.DecideResponse.fence:type_name -> fairlead.common.v1.Fence
-	30, // 35: fairlead.policy.v1.DecideResponse.refusal:type_name -> fairlead.common.v1.RefusalCode
-	31, // 36: fairlead.policy.v1.DecideResponse.missing_class:type_name -> fairlead.common.v1.LeaseClass
-	35, // 37: fairlead.policy.v1.DecideResponse.permit:type_name -> fairlead.common.v1.Permit
-	1,  // 38: fairlead.policy.v1.DecideResponse.effect:type_name -> fairlead.policy.v1.EffectLevel
-	29, // 39: fairlead.policy.v1.SettleRequest.fence:type_name -> fairlead.common.v1.Fence
-	40, // 40: fairlead.policy.v1.SettleRequest.outcome:type_name -> fairlead.common.v1.Outcome
-	41, // 41: fairlead.policy.v1.SettleRequest.effect:type_name -> fairlead.common.v1.Effect
-	42, // 42: fairlead.policy.v1.SettleRequest.route:type_name -> fairlead.common.v1.Route
-	30, // 43: fairlead.policy.v1.SettleRequest.refusal:type_name -> fairlead.common.v1.RefusalCode
-	29, // 44: fairlead.policy.v1.SettleResponse.fence:type_name -> fairlead.common.v1.Fence
-	2,  // 45: fairlead.policy.v1.ProcessEvent.kind:type_name -> fairlead.policy.v1.ProcessEventKind
-	43, // 46: fairlead.policy.v1.ProcessEvent.role:type_name -> fairlead.common.v1.ProcessRole
-	3,  // 47: fairlead.policy.v1.SessionFact.kind:type_name -> fairlead.policy.v1.SessionEventKind
-	29, // 48: fairlead.policy.v1.AppendRequest.fence:type_name -> fairlead.common.v1.Fence
-	25, // 49: fairlead.policy.v1.AppendRequest.process:type_name -> fairlead.policy.v1.ProcessEvent
-	26, // 50: fairlead.policy.v1.AppendRequest.session:type_name -> fairlead.policy.v1.SessionFact
-	29, // 51: fairlead.policy.v1.AppendResponse.fence:type_name -> fairlead.common.v1.Fence
-	4,  // 52: fairlead.policy.v1.DecisionService.WatchLeaseChanges:input_type -> fairlead.policy.v1.WatchLeaseChangesRequest
-	8,  // 53: fairlead.policy.v1.DecisionService.BeginSession:input_type -> fairlead.policy.v1.BeginSessionRequest
-	10, // 54: fairlead.policy.v1.DecisionService.EndSession:input_type -> fairlead.policy.v1.EndSessionRequest
-	12, // 55: fairlead.policy.v1.DecisionService.Acquire:input_type -> fairlead.policy.v1.AcquireRequest
-	14, // 56: fairlead.policy.v1.DecisionService.ListLeases:input_type -> fairlead.policy.v1.ListLeasesRequest
-	16, // 57: fairlead.policy.v1.DecisionService.Revoke:input_type -> fairlead.policy.v1.RevokeRequest
-	18, // 58: fairlead.policy.v1.DecisionService.Permit:input_type -> fairlead.policy.v1.PermitRequest
-	21, // 59: fairlead.policy.v1.DecisionService.Decide:input_type -> fairlead.policy.v1.DecideRequest
-	23, // 60: fairlead.policy.v1.DecisionService.Settle:input_type -> fairlead.policy.v1.SettleRequest
-	27, // 61: fairlead.policy.v1.DecisionService.Append:input_type -> fairlead.policy.v1.AppendRequest
-	5,  // 62: fairlead.policy.v1.DecisionService.WatchLeaseChanges:output_type -> fairlead.policy.v1.WatchLeaseChangesResponse
-	9,  // 63: fairlead.policy.v1.DecisionService.BeginSession:output_type -> fairlead.policy.v1.BeginSessionResponse
-	11, // 64: fairlead.policy.v1.DecisionService.EndSession:output_type -> fairlead.policy.v1.EndSessionResponse
-	13, // 65: fairlead.policy.v1.DecisionService.Acquire:output_type -> fairlead.policy.v1.AcquireResponse
-	15, // 66: fairlead.policy.v1.DecisionService.ListLeases:output_type -> fairlead.policy.v1.ListLeasesResponse
-	17, // 67: fairlead.policy.v1.DecisionService.Revoke:output_type -> fairlead.policy.v1.RevokeResponse
-	19, // 68: fairlead.policy.v1.DecisionService.Permit:output_type -> fairlead.policy.v1.PermitResponse
-	22, // 69: fairlead.policy.v1.DecisionService.Decide:output_type -> fairlead.policy.v1.DecideResponse
-	24, // 70: fairlead.policy.v1.DecisionService.Settle:output_type -> fairlead.policy.v1.SettleResponse
-	28, // 71: fairlead.policy.v1.DecisionService.Append:output_type -> fairlead.policy.v1.AppendResponse
-	62, // [62:72] is the sub-list for method output_type
-	52, // [52:62] is the sub-list for method input_type
-	52, // [52:52] is the sub-list for extension type_name
-	52, // [52:52] is the sub-list for extension extendee
-	0,  // [0:52] is the sub-list for field type_name
+	8,  // 4: fairlead.policy.v1.WatchLeaseChangesResponse.lease_granted:type_name -> fairlead.policy.v1.LeaseGranted
+	0,  // 5: fairlead.policy.v1.LeaseEnded.cause:type_name -> fairlead.policy.v1.LeaseEndCause
+	33, // 6: fairlead.policy.v1.LeaseGranted.lease:type_name -> fairlead.common.v1.Lease
+	32, // 7: fairlead.policy.v1.BeginSessionRequest.fence:type_name -> fairlead.common.v1.Fence
+	32, // 8: fairlead.policy.v1.BeginSessionResponse.fence:type_name -> fairlead.common.v1.Fence
+	34, // 9: fairlead.policy.v1.BeginSessionResponse.refusal:type_name -> fairlead.common.v1.RefusalCode
+	32, // 10: fairlead.policy.v1.EndSessionRequest.fence:type_name -> fairlead.common.v1.Fence
+	32, // 11: fairlead.policy.v1.EndSessionResponse.fence:type_name -> fairlead.common.v1.Fence
+	32, // 12: fairlead.policy.v1.AcquireRequest.fence:type_name -> fairlead.common.v1.Fence
+	35, // 13: fairlead.policy.v1.AcquireRequest.class:type_name -> fairlead.common.v1.LeaseClass
+	36, // 14: fairlead.policy.v1.AcquireRequest.target:type_name -> fairlead.common.v1.Target
+	37, // 15: fairlead.policy.v1.AcquireRequest.reason:type_name -> fairlead.common.v1.AcquireReason
+	32, // 16: fairlead.policy.v1.AcquireResponse.fence:type_name -> fairlead.common.v1.Fence
+	34, // 17: fairlead.policy.v1.AcquireResponse.refusal:type_name -> fairlead.common.v1.RefusalCode
+	33, // 18: fairlead.policy.v1.AcquireResponse.lease:type_name -> fairlead.common.v1.Lease
+	32, // 19: fairlead.policy.v1.ListLeasesRequest.fence:type_name -> fairlead.common.v1.Fence
+	32, // 20: fairlead.policy.v1.ListLeasesResponse.fence:type_name -> fairlead.common.v1.Fence
+	33, // 21: fairlead.policy.v1.ListLeasesResponse.leases:type_name -> fairlead.common.v1.Lease
+	32, // 22: fairlead.policy.v1.RevokeRequest.fence:type_name -> fairlead.common.v1.Fence
+	32, // 23: fairlead.policy.v1.RevokeResponse.fence:type_name -> fairlead.common.v1.Fence
+	32, // 24: fairlead.policy.v1.PermitRequest.fence:type_name -> fairlead.common.v1.Fence
+	35, // 25: fairlead.policy.v1.PermitRequest.class:type_name -> fairlead.common.v1.LeaseClass
+	36, // 26: fairlead.policy.v1.PermitRequest.target:type_name -> fairlead.common.v1.Target
+	32, // 27: fairlead.policy.v1.PermitResponse.fence:type_name -> fairlead.common.v1.Fence
+	34, // 28: fairlead.policy.v1.PermitResponse.refusal:type_name -> fairlead.common.v1.RefusalCode
+	38, // 29: fairlead.policy.v1.PermitResponse.permit:type_name -> fairlead.common.v1.Permit
+	39, // 30: fairlead.policy.v1.ActFacts.verb:type_name -> fairlead.common.v1.Verb
+	40, // 31: fairlead.policy.v1.ActFacts.window:type_name -> fairlead.common.v1.WindowIdentity
+	41, // 32: fairlead.policy.v1.ActFacts.page:type_name -> fairlead.common.v1.PageIdentity
+	42, // 33: fairlead.policy.v1.ActFacts.role:type_name -> fairlead.common.v1.Role
+	32, // 34: fairlead.policy.v1.DecideRequest.fence:type_name -> fairlead.common.v1.Fence
+	21, // 35: fairlead.policy.v1.DecideRequest.facts:type_name -> fairlead.policy.v1.ActFacts
+	32, // 36: fairlead.policy.v1.DecideResponse.fence:type_name -> fairlead.common.v1.Fence
+	34, // 37: fairlead.policy.v1.DecideResponse.refusal:type_name -> fairlead.common.v1.RefusalCode
+	35, // 38: fairlead.policy.v1.DecideResponse.missing_class:type_name -> fairlead.common.v1.LeaseClass
+	38, // 39: fairlead.policy.v1.DecideResponse.permit:type_name -> fairlead.common.v1.Permit
+	1,  // 40: fairlead.policy.v1.DecideResponse.effect:type_name -> fairlead.policy.v1.EffectLevel
+	32, // 41: fairlead.policy.v1.SettleRequest.fence:type_name -> fairlead.common.v1.Fence
+	43, // 42: fairlead.policy.v1.SettleRequest.outcome:type_name -> fairlead.common.v1.Outcome
+	44, // 43: fairlead.policy.v1.SettleRequest.effect:type_name -> fairlead.common.v1.Effect
+	45, // 44: fairlead.policy.v1.SettleRequest.route:type_name -> fairlead.common.v1.Route
+	34, // 45: fairlead.policy.v1.SettleRequest.refusal:type_name -> fairlead.common.v1.RefusalCode
+	32, // 46: fairlead.policy.v1.SettleResponse.fence:type_name -> fairlead.common.v1.Fence
+	2,  // 47: fairlead.policy.v1.ProcessEvent.kind:type_name -> fairlead.policy.v1.ProcessEventKind
+	46, // 48: fairlead.policy.v1.ProcessEvent.role:type_name -> fairlead.common.v1.ProcessRole
+	3,  // 49: fairlead.policy.v1.SessionFact.kind:type_name -> fairlead.policy.v1.SessionEventKind
+	32, // 50: fairlead.policy.v1.AppendRequest.fence:type_name -> fairlead.common.v1.Fence
+	26, // 51: fairlead.policy.v1.AppendRequest.process:type_name -> fairlead.policy.v1.ProcessEvent
+	27, // 52: fairlead.policy.v1.AppendRequest.session:type_name -> fairlead.policy.v1.SessionFact
+	32, // 53: fairlead.policy.v1.AppendResponse.fence:type_name -> fairlead.common.v1.Fence
+	32, // 54: fairlead.policy.v1.ForeseeRequest.fence:type_name -> fairlead.common.v1.Fence
+	21, // 55: fairlead.policy.v1.ForeseeRequest.steps:type_name -> fairlead.policy.v1.ActFacts
+	32, // 56: fairlead.policy.v1.ForeseeResponse.fence:type_name -> fairlead.common.v1.Fence
+	34, // 57: fairlead.policy.v1.ForeseeResponse.refusal:type_name -> fairlead.common.v1.RefusalCode
+	35, // 58: fairlead.policy.v1.ForeseeResponse.missing_class:type_name -> fairlead.common.v1.LeaseClass
+	4,  // 59: fairlead.policy.v1.DecisionService.WatchLeaseChanges:input_type -> fairlead.policy.v1.WatchLeaseChangesRequest
+	9,  // 60: fairlead.policy.v1.DecisionService.BeginSession:input_type -> fairlead.policy.v1.BeginSessionRequest
+	11, // 61: fairlead.policy.v1.DecisionService.EndSession:input_type -> fairlead.policy.v1.EndSessionRequest
+	13, // 62: fairlead.policy.v1.DecisionService.Acquire:input_type -> fairlead.policy.v1.AcquireRequest
+	15, // 63: fairlead.policy.v1.DecisionService.ListLeases:input_type -> fairlead.policy.v1.ListLeasesRequest
+	17, // 64: fairlead.policy.v1.DecisionService.Revoke:input_type -> fairlead.policy.v1.RevokeRequest
+	19, // 65: fairlead.policy.v1.DecisionService.Permit:input_type -> fairlead.policy.v1.PermitRequest
+	22, // 66: fairlead.policy.v1.DecisionService.Decide:input_type -> fairlead.policy.v1.DecideRequest
+	30, // 67: fairlead.policy.v1.DecisionService.Foresee:input_type -> fairlead.policy.v1.ForeseeRequest
+	24, // 68: fairlead.policy.v1.DecisionService.Settle:input_type -> fairlead.policy.v1.SettleRequest
+	28, // 69: fairlead.policy.v1.DecisionService.Append:input_type -> fairlead.policy.v1.AppendRequest
+	5,  // 70: fairlead.policy.v1.DecisionService.WatchLeaseChanges:output_type -> fairlead.policy.v1.WatchLeaseChangesResponse
+	10, // 71: fairlead.policy.v1.DecisionService.BeginSession:output_type -> fairlead.policy.v1.BeginSessionResponse
+	12, // 72: fairlead.policy.v1.DecisionService.EndSession:output_type -> fairlead.policy.v1.EndSessionResponse
+	14, // 73: fairlead.policy.v1.DecisionService.Acquire:output_type -> fairlead.policy.v1.AcquireResponse
+	16, // 74: fairlead.policy.v1.DecisionService.ListLeases:output_type -> fairlead.policy.v1.ListLeasesResponse
+	18, // 75: fairlead.policy.v1.DecisionService.Revoke:output_type -> fairlead.policy.v1.RevokeResponse
+	20, // 76: fairlead.policy.v1.DecisionService.Permit:output_type -> fairlead.policy.v1.PermitResponse
+	23, // 77: fairlead.policy.v1.DecisionService.Decide:output_type -> fairlead.policy.v1.DecideResponse
+	31, // 78: fairlead.policy.v1.DecisionService.Foresee:output_type -> fairlead.policy.v1.ForeseeResponse
+	25, // 79: fairlead.policy.v1.DecisionService.Settle:output_type -> fairlead.policy.v1.SettleResponse
+	29, // 80: fairlead.policy.v1.DecisionService.Append:output_type -> fairlead.policy.v1.AppendResponse
+	70, // [70:81] is the sub-list for method output_type
+	59, // [59:70] is the sub-list for method input_type
+	59, // [59:59] is the sub-list for extension type_name
+	59, // [59:59] is the sub-list for extension extendee
+	0,  // [0:59] is the sub-list for field type_name
 }
 
 func init() { file_fairlead_policy_v1_decision_service_proto_init() }
@@ -2393,8 +2707,9 @@ func file_fairlead_policy_v1_decision_service_proto_init() {
 	file_fairlead_policy_v1_decision_service_proto_msgTypes[1].OneofWrappers = []any{
 		(*WatchLeaseChangesResponse_Handshake)(nil),
 		(*WatchLeaseChangesResponse_LeaseEnded)(nil),
+		(*WatchLeaseChangesResponse_LeaseGranted)(nil),
 	}
-	file_fairlead_policy_v1_decision_service_proto_msgTypes[23].OneofWrappers = []any{
+	file_fairlead_policy_v1_decision_service_proto_msgTypes[24].OneofWrappers = []any{
 		(*AppendRequest_Process)(nil),
 		(*AppendRequest_Session)(nil),
 	}
@@ -2404,7 +2719,7 @@ func file_fairlead_policy_v1_decision_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_fairlead_policy_v1_decision_service_proto_rawDesc), len(file_fairlead_policy_v1_decision_service_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   25,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -29,6 +29,7 @@ const (
 	DecisionService_Revoke_FullMethodName            = "/fairlead.policy.v1.DecisionService/Revoke"
 	DecisionService_Permit_FullMethodName            = "/fairlead.policy.v1.DecisionService/Permit"
 	DecisionService_Decide_FullMethodName            = "/fairlead.policy.v1.DecisionService/Decide"
+	DecisionService_Foresee_FullMethodName           = "/fairlead.policy.v1.DecisionService/Foresee"
 	DecisionService_Settle_FullMethodName            = "/fairlead.policy.v1.DecisionService/Settle"
 	DecisionService_Append_FullMethodName            = "/fairlead.policy.v1.DecisionService/Append"
 )
@@ -55,6 +56,9 @@ type DecisionServiceClient interface {
 	Permit(ctx context.Context, in *PermitRequest, opts ...grpc.CallOption) (*PermitResponse, error)
 	// Decide decides on one act; the intent is on record before the permit leaves (C10.10).
 	Decide(ctx context.Context, in *DecideRequest, opts ...grpc.CallOption) (*DecideResponse, error)
+	// Foresee says of a sequence whether any of its acts would be refused now; it signs and records nothing
+	// but the answer (C3.9).
+	Foresee(ctx context.Context, in *ForeseeRequest, opts ...grpc.CallOption) (*ForeseeResponse, error)
 	// Settle closes an intent with its outcome. Never fenced.
 	Settle(ctx context.Context, in *SettleRequest, opts ...grpc.CallOption) (*SettleResponse, error)
 	// Append records a typed fact of the host or launcher. Never fenced.
@@ -158,6 +162,16 @@ func (c *decisionServiceClient) Decide(ctx context.Context, in *DecideRequest, o
 	return out, nil
 }
 
+func (c *decisionServiceClient) Foresee(ctx context.Context, in *ForeseeRequest, opts ...grpc.CallOption) (*ForeseeResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ForeseeResponse)
+	err := c.cc.Invoke(ctx, DecisionService_Foresee_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *decisionServiceClient) Settle(ctx context.Context, in *SettleRequest, opts ...grpc.CallOption) (*SettleResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(SettleResponse)
@@ -200,6 +214,9 @@ type DecisionServiceServer interface {
 	Permit(context.Context, *PermitRequest) (*PermitResponse, error)
 	// Decide decides on one act; the intent is on record before the permit leaves (C10.10).
 	Decide(context.Context, *DecideRequest) (*DecideResponse, error)
+	// Foresee says of a sequence whether any of its acts would be refused now; it signs and records nothing
+	// but the answer (C3.9).
+	Foresee(context.Context, *ForeseeRequest) (*ForeseeResponse, error)
 	// Settle closes an intent with its outcome. Never fenced.
 	Settle(context.Context, *SettleRequest) (*SettleResponse, error)
 	// Append records a typed fact of the host or launcher. Never fenced.
@@ -237,6 +254,9 @@ func (UnimplementedDecisionServiceServer) Permit(context.Context, *PermitRequest
 }
 func (UnimplementedDecisionServiceServer) Decide(context.Context, *DecideRequest) (*DecideResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Decide not implemented")
+}
+func (UnimplementedDecisionServiceServer) Foresee(context.Context, *ForeseeRequest) (*ForeseeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Foresee not implemented")
 }
 func (UnimplementedDecisionServiceServer) Settle(context.Context, *SettleRequest) (*SettleResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Settle not implemented")
@@ -402,6 +422,24 @@ func _DecisionService_Decide_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
+func _DecisionService_Foresee_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ForeseeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(DecisionServiceServer).Foresee(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: DecisionService_Foresee_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(DecisionServiceServer).Foresee(ctx, req.(*ForeseeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _DecisionService_Settle_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(SettleRequest)
 	if err := dec(in); err != nil {
@@ -472,6 +510,10 @@ var DecisionService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Decide",
 			Handler:    _DecisionService_Decide_Handler,
+		},
+		{
+			MethodName: "Foresee",
+			Handler:    _DecisionService_Foresee_Handler,
 		},
 		{
 			MethodName: "Settle",
