@@ -24,6 +24,9 @@ type FrameID string
 // SnapshotID names a snapshot or a resolution kept by an executor.
 type SnapshotID string
 
+// PictureID names one picture of a frame: the model copy or a zoom (C2.2).
+type PictureID string
+
 // LeaseID names a lease.
 type LeaseID string
 

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"syscall"
 
@@ -25,7 +26,14 @@ type Peer struct {
 	PID int32
 	// Inherited says that the connection was handed over by the launcher.
 	Inherited bool
+	// Conn names the connection among all of this process; none is named twice.
+	Conn ConnID
 }
+
+// ConnID names one connection of this process.
+type ConnID uint64
+
+var lastConn atomic.Uint64
 
 // AuthType names the way the peer was identified.
 func (Peer) AuthType() string { return "unix-peer" }
@@ -64,6 +72,9 @@ type Credentials struct {
 	Allowed []uint32
 	// Inherited marks connections that were handed over by the launcher.
 	Inherited bool
+	// Came is called for each connection that is let in, and Gone once when it has closed.
+	// Neither may block.
+	Came, Gone func(ConnID)
 }
 
 // ErrStranger means that the peer's uid may not connect.
@@ -105,6 +116,10 @@ func (c Credentials) identify(conn net.Conn) (net.Conn, credentials.AuthInfo, er
 	if !c.mayConnect(w.peer.UID) {
 		return nil, nil, errors.Join(ErrStranger, w.release())
 	}
+	w.peer.Conn, w.gone = ConnID(lastConn.Add(1)), c.Gone
+	if c.Came != nil {
+		c.Came(w.peer.Conn)
+	}
 	return w, identified{Peer: w.peer, conn: w}, nil
 }
 
@@ -117,6 +132,8 @@ type watchedConn struct {
 	net.Conn
 	peer  Peer
 	pidfd atomic.Int64
+	gone  func(ConnID)
+	over  sync.Once
 }
 
 // noPidfd stands for no descriptor.
@@ -128,5 +145,14 @@ func newWatched(conn net.Conn) *watchedConn {
 	return w
 }
 
-// Close closes the connection and lets go of the pidfd.
-func (w *watchedConn) Close() error { return errors.Join(w.Conn.Close(), w.release()) }
+// Close closes the connection, lets go of the pidfd and tells whoever wants to know.
+// Transports close a connection from several goroutines.
+func (w *watchedConn) Close() error {
+	err := errors.Join(w.Conn.Close(), w.release())
+	w.over.Do(func() {
+		if w.gone != nil {
+			w.gone(w.peer.Conn)
+		}
+	})
+	return err
+}

@@ -106,4 +106,6 @@ const (
 	AnswerSessionUnknown        = commonv1.ExecutorCode_EXECUTOR_CODE_SESSION_UNKNOWN
 	AnswerHalted                = commonv1.ExecutorCode_EXECUTOR_CODE_HALTED
 	AnswerUnavailable           = commonv1.ExecutorCode_EXECUTOR_CODE_UNAVAILABLE
+	AnswerSeatTaken             = commonv1.ExecutorCode_EXECUTOR_CODE_SEAT_TAKEN
+	AnswerForegroundNeeded      = commonv1.ExecutorCode_EXECUTOR_CODE_FOREGROUND_NEEDED
 )

@@ -32,6 +32,14 @@ type (
 type Error struct {
 	Code   Code
 	Detail *Detail
+	// Claim is what really happened to the claim; without it the rule's usual ending is told.
+	Claim *Claim
+}
+
+// Claim is the end of one claim.
+type Claim struct {
+	End          commonv1.ClaimEnd
+	FrameCurrent bool
 }
 
 // Error returns the fixed sentence of the code.
@@ -67,7 +75,7 @@ func As(err error) *Error {
 // claim, what really happened to it wins over the rule's usual ending.
 func (e *Error) Wire() *commonv1.Refusal {
 	r := Of(e.Code)
-	return &commonv1.Refusal{
+	w := &commonv1.Refusal{
 		Code:              e.Code,
 		NextMove:          r.GetNextMove(),
 		FrameStillCurrent: r.GetFrameStillCurrent(),
@@ -75,6 +83,10 @@ func (e *Error) Wire() *commonv1.Refusal {
 		Detail:            e.Detail,
 		Sentence:          r.GetSentence(),
 	}
+	if e.Claim != nil {
+		w.ClaimEnd, w.FrameStillCurrent = e.Claim.End, e.Claim.FrameCurrent
+	}
+	return w
 }
 
 var rules, tellings = readRules(), readTellings()

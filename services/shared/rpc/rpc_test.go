@@ -55,6 +55,7 @@ func start(t *testing.T, stop func(context.Context) error, logs *bytes.Buffer) *
 		t.Fatal(err)
 	}
 	hostv1.RegisterControlServiceServer(s, stub{stop: stop})
+	hostv1.RegisterReleaseServiceServer(s, streamStub{begin: stop})
 	done := make(chan struct{})
 	go func() { defer close(done); _ = s.Serve(peersock.One(server)) }()
 	cc, err := Dial(client, noop.NewTracerProvider())

@@ -67,6 +67,8 @@ type ServerConfig struct {
 	RequestMax int
 	// CallMax is the longest a unary call may take.
 	CallMax time.Duration
+	// Longer names methods that may take longer than CallMax, and how long.
+	Longer map[string]time.Duration
 }
 
 // rules are the schema's own, compiled once for all servers of the process.
@@ -97,7 +99,7 @@ func NewServer(cfg ServerConfig) (*grpc.Server, error) {
 		grpc.ChainUnaryInterceptor(
 			b.unary,
 			recovery.UnaryServerInterceptor(recovered),
-			budget{max: cfg.CallMax}.unary,
+			budget{max: cfg.CallMax, longer: cfg.Longer}.unary,
 			identifiedUnary,
 			closedUnary,
 			pvmw.UnaryServerInterceptor(v),
@@ -183,10 +185,13 @@ func outward(err error) error {
 }
 
 // budget gives every unary call a deadline.
-type budget struct{ max time.Duration }
+type budget struct {
+	max    time.Duration
+	longer map[string]time.Duration
+}
 
-func (b budget) unary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	ctx, cancel := context.WithTimeout(ctx, b.max)
+func (b budget) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	ctx, cancel := context.WithTimeout(ctx, max(b.max, b.longer[info.FullMethod]))
 	defer cancel()
 	return next(ctx, req)
 }
