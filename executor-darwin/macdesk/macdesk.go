@@ -70,6 +70,16 @@ func (*Desk) Perform(context.Context, executor.Performance, executor.Check) exec
 	return executor.Refused(refusal.AnswerUnavailable)
 }
 
+// Deliver sends nothing and does not ask the check.
+func (*Desk) Deliver(context.Context, executor.Input, executor.InputCheck) executor.Delivery {
+	return executor.Refused(refusal.AnswerUnavailable)
+}
+
+// Manage sends nothing and does not ask the check.
+func (*Desk) Manage(context.Context, executor.Management, executor.WindowCheck) executor.Delivery {
+	return executor.Refused(refusal.AnswerUnavailable)
+}
+
 // Capture is not offered.
 func (*Desk) Capture(context.Context, ident.Window) (*executor.Capture, error) {
 	return nil, unavailable()

@@ -86,6 +86,10 @@ func fromRect(r Rect) *commonv1.Rect {
 	return &commonv1.Rect{X: r.X, Y: r.Y, Width: r.W, Height: r.H}
 }
 
+func toRect(r *commonv1.Rect) Rect {
+	return Rect{X: r.GetX(), Y: r.GetY(), W: r.GetWidth(), H: r.GetHeight()}
+}
+
 // clean returns text that may travel: valid, and at most so many characters long.
 func clean(s string, limit int) string {
 	if !utf8.ValidString(s) {
@@ -132,12 +136,16 @@ func fromSurfaces(surfaces []Surface) []*commonv1.Surface {
 	return out
 }
 
-// fromDisplays lists the displays that the window touches. A scale that is not proven
-// is not shown (C2.2).
-func fromDisplays(displays []Display, window Rect) []*commonv1.Display {
+// fromDisplays lists the displays that the window or any of its surfaces touches. A scale
+// that is not proven is not shown (C2.2).
+func fromDisplays(displays []Display, w *Window) []*commonv1.Display {
 	var out []*commonv1.Display
 	for _, d := range displays {
-		if !overlaps(d.Bounds, window) || len(out) == displaysMax {
+		touched := overlaps(d.Bounds, w.Bounds)
+		for _, s := range w.Surfaces {
+			touched = touched || overlaps(d.Bounds, s.Bounds)
+		}
+		if !touched || len(out) == displaysMax {
 			continue
 		}
 		scale := d.Scale
@@ -162,8 +170,8 @@ func fromTruncations(cuts []Truncation) []*commonv1.Truncation {
 
 // fromNodes lists the elements. One allocation holds them all, one their places, and
 // equal sets of states share one list: messages are only marshalled from here on.
-func fromNodes(l *look, text int) []*commonv1.Element {
-	n := len(l.nodes)
+func fromNodes(l *look) []*commonv1.Element {
+	n, text := len(l.nodes), l.shown
 	els, rects, out := make([]commonv1.Element, n), make([]commonv1.Rect, n), make([]*commonv1.Element, n)
 	shared := map[States][]commonv1.ElementState{}
 	for i := range l.nodes {
@@ -172,10 +180,7 @@ func fromNodes(l *look, text int) []*commonv1.Element {
 		el.Depth, el.Role, el.Bounds = uint32(l.depths[i]), node.Role, r
 		el.Name, el.Description = clean(node.Name, text), clean(node.Description, text)
 		el.Identifier = clean(node.Identifier, text)
-		if !node.Secure {
-			el.Value = clean(node.Value, text)
-			el.ValueTruncated = node.ValueTruncated || len(el.Value) < len(node.Value)
-		}
+		el.Value, el.ValueTruncated = valueShown(node, text)
 		el.States = fromStates(shared, l.states(i))
 		el.Actions = node.Actions[:min(len(node.Actions), actionsMax)]
 		el.Surface = uint32(l.surfaceIndex(i))
@@ -186,6 +191,16 @@ func fromNodes(l *look, text int) []*commonv1.Element {
 		out[i] = el
 	}
 	return out
+}
+
+// valueShown is the value as it travels, and whether it is longer than that. A secure one
+// never travels.
+func valueShown(n *Node, text int) (string, bool) {
+	if n.Secure {
+		return "", false
+	}
+	v := clean(n.Value, text)
+	return v, n.ValueTruncated || len(v) < len(n.Value)
 }
 
 func fromStates(shared map[States][]commonv1.ElementState, s States) []commonv1.ElementState {

@@ -7,8 +7,6 @@ import (
 
 	commonv1 "fairlead.dev/gen/fairlead/common/v1"
 	executorv1 "fairlead.dev/gen/fairlead/executor/v1"
-	"fairlead.dev/services/executor/internal/digest"
-	"fairlead.dev/services/executor/internal/refetch"
 	"fairlead.dev/services/shared/ident"
 	"fairlead.dev/services/shared/permit"
 	"fairlead.dev/services/shared/refusal"
@@ -24,21 +22,29 @@ type dispatch struct {
 	snapshot ident.SnapshotID
 	running  *running
 
-	// What it was found to be about.
+	// What it was found to be about. index is the bound element, object its own name as it
+	// was last found; -1 and none for acts on points and on the window.
 	permit *held
 	look   *look
 	index  int
-	plan   planned
+	object Object
+	// hits are the elements that the snapshot recorded at the points.
+	hits []int
+	plan planned
 
-	// The desktop just before the send.
+	// The desktop just before the send, and what changes from then on.
 	before  DeskState
 	windows []Window
 	target  *Window
+	changes <-chan Change
 
-	// What the check saw and decided.
+	// What the checks saw and decided.
+	way        way
 	changed    []commonv1.ElementProperty
 	candidates int
 	committed  bool
+	submitting bool
+	moved      bool
 	sentTo     Node
 }
 
@@ -87,20 +93,35 @@ func (d *dispatch) run(send, whole context.Context) *executorv1.DispatchResponse
 	if a := d.allowed(); a != 0 {
 		return d.refuse(a)
 	}
+	sending, yield := context.WithCancel(send)
+	defer yield()
+	d.e.bind(d.running, d.look.window.Identity, yield)
+	var unsubscribe func()
+	d.changes, unsubscribe = d.e.cfg.Platform.Watch()
+	defer unsubscribe()
 	if err := d.prepared(send); err != nil {
 		return d.refuseFor(err)
 	}
-	changes, unsubscribe := d.e.cfg.Platform.Watch()
-	defer unsubscribe()
-	delivery := d.send(send)
+	delivery := d.send(sending)
 	if delivery.Sent == NotSent {
-		return d.refuse(delivery.Answer)
+		return d.refuse(d.why(delivery.Answer))
 	}
-	d.settle(send, changes, delivery)
+	d.settle(send, delivery)
 	return d.observe(whole, delivery)
 }
 
-// allowed finds snapshot, permit and element, and derives the act again (C10.9). It
+// why is the answer to tell for a send that did not happen. A platform only knows that it
+// was to stop, not for what reason.
+func (d *dispatch) why(a refusal.Answer) refusal.Answer {
+	if a == refusal.AnswerAborted {
+		if reason := d.e.mayGoOn(d.running); reason != 0 {
+			return reason
+		}
+	}
+	return a
+}
+
+// allowed finds snapshot, permit and target, and derives the act again (C10.9). It
 // looks at nothing but the executor's own memory.
 func (d *dispatch) allowed() refusal.Answer {
 	h, a := d.e.hold(d.req.GetPermit(), commonv1.PermitKind_PERMIT_KIND_ACT, d.s)
@@ -111,20 +132,70 @@ func (d *dispatch) allowed() refusal.Answer {
 	if d.look, a = d.e.findLook(d.s, d.snapshot); a != 0 {
 		return a
 	}
-	ownedTarget := d.verb == commonv1.Verb_VERB_TYPE_TEXT && len(d.req.GetToken()) == 0
-	if !supported(d.verb) || ownedTarget {
-		return refusal.AnswerNotSupported
-	}
-	var ok bool
-	if d.index, ok = d.look.index(d.req.GetToken()); !ok {
-		return refusal.AnswerElementUnknown
+	if a := d.bound(); a != 0 {
+		return a
 	}
 	if a := h.matches(d.derived()); a != 0 {
 		return a
 	}
-	d.plan, a = plan(d.req.GetAct(), &d.look.nodes[d.index], h.claims.GetRoutes())
-	d.plan.perf.Window = d.look.window.Identity
-	return a
+	var n *Node
+	if d.index >= 0 {
+		n = &d.look.nodes[d.index]
+		d.object = n.Object
+	}
+	if d.plan, a = plan(d.req.GetAct(), n, d.req.GetOwned(), h.claims.GetRoutes()); a != 0 {
+		return a
+	}
+	d.plan.bind(d.look.window.Identity, d.object)
+	return d.aim()
+}
+
+// bound finds what the act is bound to. What a verb is not bound to must not be there:
+// nothing that was handed over is left unread.
+func (d *dispatch) bound() refusal.Answer {
+	d.index = -1
+	binding := permit.RuleOf(d.verb).GetBinding()
+	switch {
+	case d.req.GetOwned() && binding != commonv1.Binding_BINDING_KEYBOARD:
+		return refusal.AnswerNotSupported
+	case len(d.req.GetPoints()) > 0 && binding != commonv1.Binding_BINDING_POINT:
+		return refusal.AnswerInvalidPoint
+	}
+	menu := d.req.GetAct().GetInvokeMenu()
+	switch binding {
+	case commonv1.Binding_BINDING_ELEMENT:
+		return d.element()
+	case commonv1.Binding_BINDING_KEYBOARD:
+		if onlyOwned(d.verb) && !d.req.GetOwned() {
+			return refusal.AnswerNotSupported
+		}
+		return d.element()
+	case commonv1.Binding_BINDING_WINDOW:
+		if menu != nil && len(menu.GetPath()) == 0 {
+			return d.element()
+		}
+	case commonv1.Binding_BINDING_PAGE:
+		if d.look.window.Page == (ident.Page{}) {
+			return refusal.AnswerNotSupported
+		}
+	case commonv1.Binding_BINDING_POINT:
+	default:
+		return refusal.AnswerNotSupported
+	}
+	if len(d.req.GetToken()) > 0 {
+		return refusal.AnswerElementUnknown
+	}
+	return 0
+}
+
+// element finds the element that the token names in the quoted snapshot.
+func (d *dispatch) element() refusal.Answer {
+	i, ok := d.look.index(d.req.GetToken())
+	if !ok {
+		return refusal.AnswerElementUnknown
+	}
+	d.index = i
+	return 0
 }
 
 func (e *Executor) findLook(s *session, id ident.SnapshotID) (*look, refusal.Answer) {
@@ -133,28 +204,30 @@ func (e *Executor) findLook(s *session, id ident.SnapshotID) (*look, refusal.Ans
 	return s.looks.Find(id, e.cfg.Clock())
 }
 
-// derived is the act as the executor knows it: the arguments in hand, everything else
-// from its own snapshot.
+// derived is the act as the executor knows it: arguments and points in hand, everything
+// else from its own snapshot.
 func (d *dispatch) derived() *derived {
-	element := d.look.digest(d.index)
 	w := d.look.window
+	act := &commonv1.BoundAct{
+		Verb: d.verb, Arguments: permit.Arguments(d.req.GetAct()),
+		Window: fromWindow(w.Identity), Page: fromPage(w.Page),
+		Points: d.req.GetPoints(), Owned: d.req.GetOwned(),
+	}
+	if d.index >= 0 {
+		element := d.look.digest(d.index)
+		act.ElementDigest = element[:]
+	}
 	return &derived{
 		verb: d.verb, app: w.Identity.App, window: w.Identity, page: w.Page, snapshot: d.snapshot, key: d.s.key,
-		act: &commonv1.BoundAct{
-			Verb: d.verb, Arguments: permit.Arguments(d.req.GetAct()),
-			Window: fromWindow(w.Identity), Page: fromPage(w.Page), ElementDigest: element[:],
-		},
+		act: act,
 	}
 }
 
 // prepared looks at desk and window as they are now, just before the send.
 func (d *dispatch) prepared(ctx context.Context) error {
 	var err error
-	if d.before, err = d.e.cfg.Platform.Desk(ctx); err != nil {
+	if d.before, err = d.e.deskNow(ctx); err != nil {
 		return err
-	}
-	if d.before.Locked {
-		return Fail(refusal.AnswerScreenLocked)
 	}
 	if d.e.isClosed(d.look.window.Identity.App) {
 		return Fail(refusal.AnswerTargetUnresponsive)
@@ -182,24 +255,9 @@ func (e *Executor) isClosed(app string) bool {
 	return e.state.closed[app]
 }
 
-// send has the platform read, check and send in one step. If only the reference is
-// gone, one re-walk may find the one element that is the same in every respect (C6.2).
-func (d *dispatch) send(ctx context.Context) Delivery {
-	delivery := d.perform(ctx)
-	if delivery.Sent != NotSent || delivery.Answer != refusal.AnswerElementReleased {
-		return delivery
-	}
-	object, a := d.refetched(ctx)
-	if a != 0 {
-		return Refused(a)
-	}
-	d.plan.perf.Object = object
-	return d.perform(ctx)
-}
-
-// perform sends at most once. A platform that says "not sent" gives proof of it, so
+// once sends at most once. A platform that says "not sent" gives proof of it, so
 // what the check spent is given back (C6.5); anything else spends for good.
-func (d *dispatch) perform(ctx context.Context) Delivery {
+func (d *dispatch) once(perform func() Delivery) Delivery {
 	settled := false
 	defer func() {
 		if !settled && d.committed {
@@ -208,8 +266,12 @@ func (d *dispatch) perform(ctx context.Context) Delivery {
 		}
 	}()
 	d.changed = nil
-	delivery := d.e.cfg.Platform.Perform(ctx, d.plan.perf, d.check)
+	delivery := perform()
 	settled = true
+	if delivery.Sent == NotSent && delivery.Count > 0 {
+		// It contradicts itself; what arrived cannot be taken back.
+		delivery.Sent = Unanswered
+	}
 	switch {
 	case delivery.Sent != NotSent:
 		d.consume()
@@ -234,40 +296,13 @@ func (d *dispatch) consume() {
 	}
 }
 
-// refetched walks the window once more for the one element that is the same.
-func (d *dispatch) refetched(ctx context.Context) (Object, refusal.Answer) {
-	limits := d.look.limits
-	limits.Text = textMax
-	t, err := d.e.cfg.Platform.ReadTree(ctx, d.target.Identity, limits)
-	if err != nil {
-		a, _ := told(err, commonv1.Stage_STAGE_WALK)
-		return "", a
-	}
-	now := d.e.record(d.target, t, limits)
-	found := refetch.Find(d.look.signatures(), d.index, now.signatures())
-	d.candidates = found.Candidates
-	if found.Answer != 0 {
-		return "", found.Answer
-	}
-	return now.nodes[found.Index].Object, 0
-}
-
-func (l *look) signatures() []refetch.Signature {
-	out := make([]refetch.Signature, len(l.nodes))
-	for i := range l.nodes {
-		n := &l.nodes[i]
-		out[i] = refetch.Signature{
-			Digest: l.digest(i), Value: digest.Clip(n.Value, textMax), Depth: int(l.depths[i]), Renderer: n.Renderer,
-			X: n.Bounds.X, Y: n.Bounds.Y, W: n.Bounds.W, H: n.Bounds.H,
-		}
-	}
-	return out
-}
-
 // refuse tells that nothing was sent, and why.
 func (d *dispatch) refuse(a refusal.Answer) *executorv1.DispatchResponse {
-	if a == refusal.AnswerTimeout {
+	switch a {
+	case refusal.AnswerTimeout:
 		return refused(a, &commonv1.RefusalDetail{Stage: commonv1.Stage_STAGE_SEND})
+	case refusal.AnswerScreenLocked:
+		d.e.watch.sawLock()
 	}
 	detail := &commonv1.RefusalDetail{}
 	switch a {
@@ -276,7 +311,7 @@ func (d *dispatch) refuse(a refusal.Answer) *executorv1.DispatchResponse {
 	case refusal.AnswerElementAmbiguous:
 		detail.Candidates = uint32(d.candidates)
 	case refusal.AnswerPermissionMissing:
-		detail.Ability = commonv1.AbilityKind_ABILITY_KIND_SEMANTIC
+		detail.Ability = d.way.ability()
 	default:
 		detail = nil
 	}
@@ -284,7 +319,7 @@ func (d *dispatch) refuse(a refusal.Answer) *executorv1.DispatchResponse {
 }
 
 func (d *dispatch) refuseFor(err error) *executorv1.DispatchResponse {
-	a, detail := told(err, commonv1.Stage_STAGE_QUEUE)
+	a, detail := d.e.told(err, commonv1.Stage_STAGE_QUEUE)
 	return refused(a, detail)
 }
 

@@ -82,14 +82,17 @@ func TestActsThatAreNotOffered(t *testing.T) {
 		act  *commonv1.Act
 		want refusal.Answer
 	}{
-		{"double click", nodeButton, double, refusal.AnswerNotSupported},
-		{"right click", nodeButton, right, refusal.AnswerNotSupported},
-		{"shift click", nodeButton, shift, refusal.AnswerNotSupported},
+		{"double click", nodeButton, double, refusal.AnswerNoPermittedRoute},
+		{"right click", nodeButton, right, refusal.AnswerNoPermittedRoute},
+		{"shift click", nodeButton, shift, refusal.AnswerNoPermittedRoute},
 		{"press keys", nodeButton, &commonv1.Act{Act: &commonv1.Act_PressKeys{
 			PressKeys: &commonv1.PressKeys{Keys: "a"},
 		}}, refusal.AnswerNotSupported},
-		{"close window", nodeButton, &commonv1.Act{Act: &commonv1.Act_CloseWindow{
+		{"close an element", nodeButton, &commonv1.Act{Act: &commonv1.Act_CloseWindow{
 			CloseWindow: &commonv1.CloseWindow{},
+		}}, refusal.AnswerElementUnknown},
+		{"launch an element", nodeButton, &commonv1.Act{Act: &commonv1.Act_LaunchApp{
+			LaunchApp: &commonv1.LaunchApp{AppId: "exe:/new"},
 		}}, refusal.AnswerNotSupported},
 		{"action not advertised", nodeButton, raise, refusal.AnswerElementNotActionable},
 		{"not a number", nodeSlider, setValue("seven"), refusal.AnswerElementNotActionable},
@@ -177,6 +180,11 @@ func TestTargetIsCheckedAgain(t *testing.T) {
 				ID: 77, Kind: commonv1.SurfaceKind_SURFACE_KIND_POPUP, Bounds: Rect{100, 100, 200, 200}, Order: 1,
 			})
 		}, nodeButton, click(), refusal.AnswerSurfaceNotInFrame, nil},
+		{"a sheet opened", func(f *fake) {
+			f.windows[0].Surfaces = append(f.windows[0].Surfaces, Surface{
+				ID: 78, Kind: commonv1.SurfaceKind_SURFACE_KIND_SHEET, Bounds: Rect{400, 350, 10, 10}, Order: 1,
+			})
+		}, nodeButton, click(), refusal.AnswerSurfaceNotInFrame, nil},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -204,6 +212,18 @@ func TestUnrelatedChangesDoNotRefuse(t *testing.T) {
 		"covered by else": func(f *fake) {
 			f.windows[1].Bounds = Rect{0, 0, 900, 900}
 			f.windows[1].Surfaces[0].Bounds = Rect{0, 0, 900, 900}
+		},
+		"a hidden dialog": func(f *fake) {
+			w := fakeWindow(editor2, "Really?", Rect{700, 0, 100, 100}, 2)
+			w.Dialog, w.Modal, w.Owner, w.Hidden = true, true, editor.ID, true
+			f.windows = append(f.windows, w)
+		},
+		"a dialog of another window": func(f *fake) {
+			id := editor2
+			id.ID, id.Birth = id.ID+1, id.Birth+1
+			w := fakeWindow(id, "Really?", Rect{700, 0, 100, 100}, 3)
+			w.Dialog, w.Modal, w.Owner = true, true, editor2.ID
+			f.windows = append(f.windows, fakeWindow(editor2, "Notes", Rect{700, 200, 100, 100}, 2), w)
 		},
 	}
 	for name, happens := range cases {
@@ -353,6 +373,24 @@ func TestUnansweredSendIsUnknownAndClosesTheApp(t *testing.T) {
 	confirmed(t, r.act(r.snapshot(editor), nodeField, setValue("x")), byValue)
 	if len(desk.sent()) != 2 {
 		t.Fatalf("%d sent", len(desk.sent()))
+	}
+}
+
+// What is seen after an act that nobody answered for proves nothing of that act: it may
+// still happen, perhaps a second time (C7.2).
+func TestUnansweredActIsNeverConfirmed(t *testing.T) {
+	desk := newFake()
+	r := ready(t, desk)
+	desk.change(func(f *fake) {
+		f.deliver = func(p Performance) Delivery {
+			f.node("field").Value = p.Text
+			return Delivery{Sent: Unanswered, Route: p.Routes[0]}
+		}
+	})
+	resp := r.act(r.snapshot(editor), nodeField, setValue("new"))
+	if resp.GetOutcome() != commonv1.Outcome_OUTCOME_UNKNOWN || resp.GetCode() != refusal.AnswerOutcomeUnknown ||
+		resp.GetEffect() != commonv1.Effect_EFFECT_UNVERIFIABLE {
+		t.Fatalf("got %v %v %v", resp.GetOutcome(), resp.GetCode(), resp.GetEffect())
 	}
 }
 

@@ -4,16 +4,17 @@
 // what became of it.
 //
 // Contract. It acts only on a permit signed by policy, each claim of which it derives
-// again from its own snapshot and the act in hand (C10.9). An act binds to an element of
-// one live snapshot (C6); snapshot and permit are spent at the moment before the
+// again from its own snapshot and the act in hand (C10.9). An act binds to an element,
+// to points or to the window of one live snapshot (C6); snapshot and permit are spent at the moment before the
 // send, so that nothing is sent twice (C0.5), and are given back only with proof that
 // nothing was sent. What it says about an effect is what a readback shows (C7.2).
 //
 // Goroutines. Serve starts one server per link and one goroutine that waits for the
-// end; each call runs on the goroutine its server gave it. A dispatch outlives its
-// caller but not Serve, which returns only when every one of them has ended. The leaf
-// packages below internal are pure. One mutex guards all state; it is never held while
-// the platform is called.
+// end; each call runs on the goroutine its server gave it, and Attach has one more that
+// reads the platform's changes. A dispatch outlives its caller but not Serve, which
+// returns only when every one of them has ended. The leaf packages below internal are
+// pure. One mutex guards all state, another the notes about the desk; neither is held
+// while the platform is called.
 //
 // It must never act without a permit; pick another element, window or route than the
 // ones bound; repeat an act; put a value, title, text or place into an error, log
@@ -25,6 +26,7 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"log/slog"
 	"net"
 	"sync"
@@ -80,6 +82,9 @@ type Executor struct {
 	cfg         Config
 	incarnation ident.Incarnation
 	keys        *digest.Keys
+	// seed keys what is remembered of pictures.
+	seed  maphash.Seed
+	watch *deskWatch
 
 	mu    sync.Mutex
 	state state
@@ -117,6 +122,8 @@ func New(cfg Config) (*Executor, error) {
 		cfg:         cfg,
 		incarnation: ident.NewIncarnation(),
 		keys:        digest.NewKeys(),
+		seed:        maphash.MakeSeed(),
+		watch:       newDeskWatch(),
 		state: state{
 			sessions: map[ident.SessionID]*session{},
 			running:  map[runningID]*running{},

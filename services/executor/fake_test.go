@@ -4,6 +4,7 @@ import (
 	"context"
 	"image"
 	"image/color"
+	"slices"
 	"sync"
 
 	commonv1 "fairlead.dev/gen/fairlead/common/v1"
@@ -34,6 +35,30 @@ type fake struct {
 	afterCapture func(*fake)
 	launch       func(*fake)
 	treeErr      error
+
+	// inputs and managed are what was sent that way, keys what was typed or pressed.
+	inputs  []Input
+	managed []Management
+	keys    []string
+	// focus is the element that has the keyboard.
+	focus Object
+	// onPart runs before each check of a delivery, with the lock held.
+	onPart func(f *fake, at int)
+	// under bends what a check sees.
+	under func(at int, u *Under)
+	// point and manage are what an input and a window act do.
+	point  func(*fake, Input)
+	manage func(*fake, Management)
+	// arrive replaces what becomes of a delivery of an input or window act.
+	arrive func(Delivery) Delivery
+	// dot is a pixel of the picture that is not white.
+	dot        image.Point
+	captureErr error
+	lists      int
+	// waiting takes the place of a delivery; onDesk runs after each sample of the desk was
+	// taken, before it is answered. Both run without the lock.
+	waiting func(context.Context) Delivery
+	onDesk  func()
 }
 
 var (
@@ -216,6 +241,7 @@ func (f *fake) Apps(context.Context, string) ([]App, error) {
 func (f *fake) Windows(context.Context) ([]Window, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.lists++
 	return append([]Window(nil), f.windows...), nil
 }
 
@@ -274,6 +300,173 @@ func (f *fake) Perform(_ context.Context, p Performance, check Check) Delivery {
 	return d
 }
 
+func (f *fake) Deliver(ctx context.Context, in Input, check InputCheck) Delivery {
+	f.mu.Lock()
+	waiting := f.waiting
+	f.mu.Unlock()
+	if waiting != nil {
+		return waiting(ctx)
+	}
+	if f.beforeCheck != nil {
+		f.beforeCheck()
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	d := f.pointTo(in, check)
+	if len(in.Points) == 0 {
+		d = f.keyIn(ctx, in, check)
+	}
+	if f.arrive != nil && (d.Sent != NotSent || d.Answer == 0) {
+		d = f.arrive(d)
+	}
+	return d
+}
+
+// ask has the check look at one part of a delivery.
+func (f *fake) ask(at int, look func() Under, check InputCheck) refusal.Answer {
+	if f.onPart != nil {
+		f.onPart(f, at)
+	}
+	u := look()
+	if f.under != nil {
+		f.under(at, &u)
+	}
+	return check(at, u)
+}
+
+func (f *fake) pointTo(in Input, check InputCheck) Delivery {
+	d := Delivery{Sent: Accepted, Route: in.Routes[0], Settled: true}
+	for i, p := range in.Points {
+		if i > 0 && i < len(in.Points)-1 {
+			continue
+		}
+		if a := f.ask(i, func() Under { return f.at(in, p) }, check); a != 0 {
+			if i == 0 {
+				return Refused(a)
+			}
+			d.Stopped, d.Count = a, i
+			break
+		}
+	}
+	if len(in.Points) > 0 {
+		f.inputs = append(f.inputs, in)
+		if f.point != nil {
+			f.point(f, in)
+		}
+	}
+	return d
+}
+
+// at is what lies at a point: the window that is highest, and the last element there.
+func (f *fake) at(in Input, p SurfacePoint) Under {
+	var own Rect
+	for _, w := range f.windows {
+		if s, ok := surfaceByID(w.Surfaces, p.Surface); ok {
+			own = s.Bounds
+		}
+	}
+	var u Under
+	for _, w := range f.windows {
+		for _, s := range w.Surfaces {
+			if !w.Hidden && contains(s.Bounds, own.X+p.X, own.Y+p.Y) {
+				u.Surface, u.Bounds = s.ID, s.Bounds
+			}
+		}
+	}
+	for _, n := range f.trees[in.Window.ID].Nodes {
+		if contains(n.Bounds, p.X, p.Y) {
+			u.Node, u.HasNode = n, true
+		}
+	}
+	return u
+}
+
+const chunk = 4
+
+// keyIn types in chunks of a few characters, or presses a chord.
+func (f *fake) keyIn(ctx context.Context, in Input, check InputCheck) Delivery {
+	d := Delivery{Sent: Accepted, Route: in.Routes[0], Settled: true}
+	before := f.focus
+	if in.Focus {
+		f.focus = in.Object
+	}
+	rest := []rune(in.Text)
+	for first := true; first || len(rest) > 0 || d.Count < in.Repeat; first = false {
+		a := f.ask(d.Count, func() Under { return f.keyTarget(in) }, check)
+		if a == 0 && ctx.Err() != nil {
+			a = refusal.AnswerAborted
+		}
+		if a != 0 && first {
+			f.focus = before
+			return Refused(a)
+		}
+		if a != 0 {
+			d.Stopped = a
+			break
+		}
+		n := f.node(in.Object)
+		if in.Verb == commonv1.Verb_VERB_PRESS_KEYS || in.Verb == commonv1.Verb_VERB_HOLD_KEYS {
+			d.Count++
+			f.keys = append(f.keys, in.Chord.String())
+			continue
+		}
+		if first && in.Mode == commonv1.TextMode_TEXT_MODE_REPLACE {
+			n.Value = ""
+		}
+		part := rest[:min(chunk, len(rest))]
+		rest = rest[len(part):]
+		d.Count += len(part)
+		f.keys = append(f.keys, string(part))
+		if in.Verb == commonv1.Verb_VERB_PASTE && n.Selection != nil {
+			was := []rune(n.Value)
+			n.Value = string(was[:n.Selection.Start]) + string(part) + string(was[n.Selection.Start+n.Selection.Length:])
+			n.Selection = &TextRange{Start: n.Selection.Start + len(part)}
+			continue
+		}
+		n.Value += string(part)
+	}
+	f.inputs = append(f.inputs, in)
+	if f.point != nil {
+		f.point(f, in)
+	}
+	return d
+}
+
+func (f *fake) keyTarget(in Input) Under {
+	n := f.node(in.Object)
+	if n == nil {
+		return Under{}
+	}
+	return Under{Surface: in.Window.ID, Node: *n, HasNode: true, Focused: f.focus == in.Object}
+}
+
+func (f *fake) Manage(_ context.Context, m Management, check WindowCheck) Delivery {
+	if f.beforeCheck != nil {
+		f.beforeCheck()
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	i := indexByID(f.windows, m.Window.ID)
+	if i < 0 {
+		return Refused(refusal.AnswerWindowGone)
+	}
+	if a := check(f.windows[i]); a != 0 {
+		return Refused(a)
+	}
+	d := Delivery{Sent: Accepted, Route: m.Routes[0], Settled: true}
+	if f.arrive != nil {
+		d = f.arrive(d)
+	}
+	if d.Sent == NotSent {
+		return d
+	}
+	f.managed = append(f.managed, m)
+	if d.Sent == Accepted && f.manage != nil {
+		f.manage(f, m)
+	}
+	return d
+}
+
 func (f *fake) Capture(_ context.Context, w ident.Window) (*Capture, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -282,6 +475,10 @@ func (f *fake) Capture(_ context.Context, w ident.Window) (*Capture, error) {
 		img.Pix[i] = 0xff
 	}
 	img.SetRGBA(20, 160, color.RGBA{R: 200, A: 255})
+	img.SetRGBA(f.dot.X, f.dot.Y, color.RGBA{R: 100, A: 255})
+	if f.captureErr != nil {
+		return nil, f.captureErr
+	}
 	if f.afterCapture != nil {
 		f.afterCapture(f)
 	}
@@ -309,8 +506,12 @@ func (f *fake) Launch(context.Context, Resolution) Delivery {
 
 func (f *fake) Desk(context.Context) (DeskState, error) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.desk, nil
+	now, hook := f.desk, f.onDesk
+	f.mu.Unlock()
+	if hook != nil {
+		hook()
+	}
+	return now, nil
 }
 
 func (f *fake) Watch() (<-chan Change, func()) {
@@ -318,7 +519,11 @@ func (f *fake) Watch() (<-chan Change, func()) {
 	defer f.mu.Unlock()
 	ch := make(chan Change, 16)
 	f.watchers = append(f.watchers, ch)
-	return ch, func() {}
+	return ch, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.watchers = slices.DeleteFunc(f.watchers, func(o chan Change) bool { return o == ch })
+	}
 }
 
 // emit tells every watcher; the lock is held.
@@ -332,3 +537,13 @@ func (f *fake) emit(c Change) {
 }
 
 func (f *fake) Close() error { return nil }
+
+// image7 is a pixel that no test points at.
+var image7 = image.Point{X: 7, Y: 290}
+
+// openFake is a fake where nothing lies over the editor.
+func openFake() *fake {
+	f := newFake()
+	f.windows[1] = fakeWindow(other, "Other", Rect{700, 500, 90, 90}, 1)
+	return f
+}

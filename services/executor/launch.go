@@ -32,7 +32,7 @@ func (l *hostLink) ResolveApp(
 	}
 	r, err := l.e.resolve(ctx, req.GetAppId())
 	if err != nil {
-		out.Code, _ = told(err, commonv1.Stage_STAGE_QUEUE)
+		out.Code, _ = l.e.told(err, commonv1.Stage_STAGE_QUEUE)
 		return out, nil
 	}
 	id := ident.SnapshotID(ident.New("r"))
@@ -103,7 +103,7 @@ func (e *Executor) launch(
 		return notLaunched(a), nil
 	}
 	if err := l.prepared(send); err != nil {
-		a, _ := told(err, commonv1.Stage_STAGE_QUEUE)
+		a, _ := e.told(err, commonv1.Stage_STAGE_QUEUE)
 		return notLaunched(a), nil
 	}
 	changes, unsubscribe := e.cfg.Platform.Watch()
@@ -146,11 +146,8 @@ func (l *launch) allowed(p *commonv1.Permit) refusal.Answer {
 // prepared looks at the desk and resolves again: the id must stand for the same thing.
 func (l *launch) prepared(ctx context.Context) error {
 	var err error
-	if l.before, err = l.e.cfg.Platform.Desk(ctx); err != nil {
+	if l.before, err = l.e.deskNow(ctx); err != nil {
 		return err
-	}
-	if l.before.Locked {
-		return Fail(refusal.AnswerScreenLocked)
 	}
 	if l.e.isClosed(l.resolution.AppID) {
 		return Fail(refusal.AnswerTargetUnresponsive)

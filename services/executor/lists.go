@@ -20,7 +20,7 @@ func (l *hostLink) ListApps(
 	out := &executorv1.ListAppsResponse{Fence: fence}
 	apps, err := l.e.apps(ctx, req)
 	if err != nil {
-		out.Code, _ = told(err, commonv1.Stage_STAGE_WALK)
+		out.Code, _ = l.e.told(err, commonv1.Stage_STAGE_WALK)
 		return out, nil
 	}
 	out.Apps, out.Truncated = fromApps(apps)
@@ -78,7 +78,7 @@ func (l *hostLink) ListWindows(
 	out := &executorv1.ListWindowsResponse{Fence: fence}
 	windows, scopes, err := l.e.windows(ctx, req)
 	if err != nil {
-		out.Code, _ = told(err, commonv1.Stage_STAGE_WALK)
+		out.Code, _ = l.e.told(err, commonv1.Stage_STAGE_WALK)
 		return out, nil
 	}
 	for i := range windows {

@@ -8,6 +8,7 @@ import (
 
 	commonv1 "fairlead.dev/gen/fairlead/common/v1"
 	"fairlead.dev/services/executor/internal/digest"
+	"fairlead.dev/services/executor/internal/picture"
 	"fairlead.dev/services/shared/ident"
 )
 
@@ -30,6 +31,13 @@ type look struct {
 	truncations    []Truncation
 	// wide says that the read covered every window of the app.
 	wide bool
+	// shown is how many characters of each text travelled.
+	shown int
+	// pictured says that a picture of this scale went with it, of which tiles remember
+	// what they showed; points bind to no look without (C6.1).
+	pictured bool
+	scale    float64
+	tiles    picture.Tiles
 }
 
 const (

@@ -8,6 +8,7 @@ import (
 	executorv1 "fairlead.dev/gen/fairlead/executor/v1"
 	"fairlead.dev/services/executor/internal/readback"
 	"fairlead.dev/services/executor/internal/settle"
+	"fairlead.dev/services/shared/ident"
 	"fairlead.dev/services/shared/refusal"
 )
 
@@ -54,10 +55,10 @@ func (e *Executor) closeApp(app string) {
 	e.state.closed[app] = true
 }
 
-// settle waits for the window to come to rest, and for the element to show what was
+// settle waits for the window to come to rest, and for the target to show what was
 // wanted, within the bound. A press that nothing answered yet is waited for too: only
 // then is "no change" worth saying. A cancelled dispatch does not wait: its context ends.
-func (d *dispatch) settle(ctx context.Context, changes <-chan Change, sent Delivery) {
+func (d *dispatch) settle(ctx context.Context, sent Delivery) {
 	if sent.Settled || sent.Sent != Accepted {
 		return
 	}
@@ -65,16 +66,15 @@ func (d *dispatch) settle(ctx context.Context, changes <-chan Change, sent Deliv
 	w := settle.Begin(time.Duration(d.req.GetSettleMs()) * time.Millisecond)
 	timer := time.NewTimer(w.Left(0))
 	defer timer.Stop()
-	moved := false
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case c, ok := <-changes:
+		case c, ok := <-d.changes:
 			if !ok {
-				changes = nil
+				d.changes = nil
 			} else if d.concerns(c) {
-				moved = true
+				d.moved = true
 				w.Change(time.Since(start))
 				timer.Reset(w.Left(time.Since(start)))
 			}
@@ -82,7 +82,7 @@ func (d *dispatch) settle(ctx context.Context, changes <-chan Change, sent Deliv
 			at := time.Since(start)
 			left := w.Left(at)
 			if left == 0 {
-				if w.Over(at) || d.met(ctx, moved) {
+				if w.Over(at) || sent.Stopped != 0 || d.met(ctx) {
 					return
 				}
 				left = pollEvery
@@ -93,38 +93,96 @@ func (d *dispatch) settle(ctx context.Context, changes <-chan Change, sent Deliv
 }
 
 func (d *dispatch) concerns(c Change) bool {
-	return c.Kind != ChangeAbilities && (c.PID == 0 || c.PID == d.target.Identity.PID)
+	switch c.Kind {
+	case ChangeWindows, ChangeTree, ChangeLost:
+		return c.PID == 0 || c.PID == d.target.Identity.PID
+	default:
+		return false
+	}
 }
 
-// met reports whether waiting can end: something moved, and where one element can tell,
-// it tells.
-func (d *dispatch) met(ctx context.Context, moved bool) bool {
+// met reports whether waiting can end: something moved, and where one element or the
+// window can tell, it tells. What need not have a consequence is not waited for.
+func (d *dispatch) met(ctx context.Context) bool {
 	switch d.plan.claim.Wish {
-	case readback.Press, readback.Option:
-		return moved
+	case readback.Maybe:
+		return true
+	case readback.Press, readback.Option, readback.Scroll:
+		return d.moved
+	case readback.Move, readback.Size, readback.Hide, readback.Close, readback.Page:
+		windows, err := d.e.cfg.Platform.Windows(ctx)
+		return err != nil || readback.Met(d.plan.claim, d.windowFacts(windows))
 	}
-	n, err := d.e.cfg.Platform.Reread(ctx, d.target.Identity, d.plan.perf.Object)
+	n, err := d.e.cfg.Platform.Reread(ctx, d.target.Identity, d.object)
 	if err != nil {
 		return true
 	}
 	if n.ValueTruncated {
-		return moved
+		return d.moved
 	}
-	return readback.Met(d.plan.claim, d.elementFacts(&n))
+	return readback.Met(d.plan.claim, d.elementFacts(readback.Facts{}, &n))
 }
 
-// elementFacts compares the element as it was at the send with what it is now.
-func (d *dispatch) elementFacts(now *Node) readback.Facts {
-	return readback.Facts{
-		Found: true, Before: stateOf(d.sentTo.States), After: stateOf(now.States),
-		ValueBefore: d.sentTo.Value, ValueAfter: now.Value, ValueCut: now.ValueTruncated,
+// elementFacts adds to what is known of the window how the element was at the send and
+// how it is now.
+func (d *dispatch) elementFacts(f readback.Facts, now *Node) readback.Facts {
+	f.Found, f.Before, f.After = true, stateOf(d.sentTo.States), stateOf(now.States)
+	f.ValueBefore, f.ValueAfter, f.ValueCut = d.sentTo.Value, now.Value, now.ValueTruncated
+	f.SelectedBefore, f.SelectedAfter = selected(d.sentTo.Selection), selected(now.Selection)
+	f.InPage, f.FromPage = now.Renderer != 0, now.FromPage
+	return f
+}
+
+func selected(r *TextRange) *readback.Range {
+	if r == nil {
+		return nil
 	}
+	return &readback.Range{Start: r.Start, Length: r.Length}
+}
+
+// windowFacts compares the window as it was just before the send with what it is now.
+func (d *dispatch) windowFacts(windows []Window) readback.Facts {
+	was, now := d.target, byIdentity(windows, d.target.Identity)
+	f := readback.Facts{
+		WindowsChanged: windowSetChanged(windowChanges(d.windows, windows, was.Identity.App)),
+		WindowGone:     now == nil, WindowSeen: now != nil,
+	}
+	if now == nil {
+		return f
+	}
+	f.WindowsChanged = f.WindowsChanged || opened(was.Surfaces, now.Surfaces)
+	f.HiddenBefore, f.HiddenAfter = was.Hidden, now.Hidden
+	f.PlaceBefore, f.PlaceAfter = readback.Place(was.Bounds), readback.Place(now.Bounds)
+	none := ident.Page{}
+	f.PageSeen, f.PageChanged = was.Page != none && now.Page != none, was.Page != now.Page
+	f.WasThere, f.IsThere = d.plan.leadsTo(was.Destination), d.plan.leadsTo(now.Destination)
+	return f
+}
+
+// leadsTo reports whether a place is where the act sends its page.
+func (p *planned) leadsTo(destination string) bool {
+	if p.origin == "" {
+		return true
+	}
+	at, ok := originOf(destination)
+	return ok && at == p.origin
+}
+
+// opened reports whether a surface is there that was not.
+func opened(before, after []Surface) bool {
+	for _, s := range after {
+		if _, ok := surfaceByID(before, s.ID); !ok {
+			return true
+		}
+	}
+	return false
 }
 
 // afterwards is what was seen after an act.
 type afterwards struct {
-	look    *look
-	changes []windowChange
+	look *look
+	// windows is what the windows and the target among them are now.
+	windows readback.Facts
 	// gone says that the target is gone, or hidden, by design.
 	gone bool
 }
@@ -139,11 +197,11 @@ func (d *dispatch) lookAfter(ctx context.Context, out *executorv1.DispatchRespon
 		return after
 	}
 	id := d.look.window.Identity
-	after.changes = windowChanges(d.windows, windows, id.App)
-	out.WindowChanges = fromChanges(after.changes)
+	after.windows = d.windowFacts(windows)
+	out.WindowChanges = fromChanges(windowChanges(d.windows, windows, id.App))
 	now := byIdentity(windows, id)
 	switch {
-	case now == nil && d.processLives(ctx, windows):
+	case now == nil && (d.verb == commonv1.Verb_VERB_CLOSE_WINDOW || d.processLives(ctx, windows)):
 		after.gone = true
 		out.ObservationMissing = commonv1.ObservationMissing_OBSERVATION_MISSING_TARGET_CLOSED
 		return after
@@ -169,6 +227,9 @@ func (d *dispatch) lookAfter(ctx context.Context, out *executorv1.DispatchRespon
 func (d *dispatch) wishAfter() wish {
 	w := d.look.window.Identity
 	ask := wish{window: w, limits: toLimits(d.req.GetLimits()), text: textMax, wide: d.look.wide}
+	if d.req.GetAsChange() {
+		ask.base, ask.baseID = d.look, d.snapshot
+	}
 	if d.plan.long {
 		ask.text = longText
 	}
@@ -183,7 +244,7 @@ func (d *dispatch) wishAfter() wish {
 
 // missing notes why there is no observation; the outcome is then unknown (C7.3).
 func (d *dispatch) missing(out *executorv1.DispatchResponse, err error) {
-	switch a, detail := told(err, commonv1.Stage_STAGE_WALK); a {
+	switch a, detail := d.e.told(err, commonv1.Stage_STAGE_WALK); a {
 	case refusal.AnswerHalted, refusal.AnswerSessionUnknown:
 		// A stop withholds the observation and changes nothing about the outcome (C12.6).
 		out.ObservationMissing = commonv1.ObservationMissing_OBSERVATION_MISSING_STOPPED
@@ -228,35 +289,38 @@ func (d *dispatch) judge(out *executorv1.DispatchResponse, sent Delivery, after 
 		out.Verification = &commonv1.Verification{
 			Method: commonv1.VerificationMethod(v.Method), ObservedChange: v.Changed,
 		}
-		if v.Partial >= 0 {
+		if v.Partial >= 0 && !partly && sent.Stopped == 0 {
 			partly, out.DeliveredCount = true, uint32(v.Partial)
 		}
 	}
-	if partly {
-		// Half a text is neither done nor not done (C7.4).
+	if partly || sent.Stopped != 0 {
+		// Half a text, or half a drag, is neither done nor not done (C7.4).
 		d.unknown(out)
+		if a := d.e.mayGoOn(d.running); a == refusal.AnswerPhysicalInputActive {
+			// The user's own input cut it short (C12.2).
+			out.Code = a
+		}
 	}
 }
 
 // facts gathers what the looks before and after show.
 func (d *dispatch) facts(after afterwards) readback.Facts {
-	f := readback.Facts{WindowsChanged: windowSetChanged(after.changes) || after.gone}
+	f := after.windows
+	f.WindowsChanged = f.WindowsChanged || after.gone
 	if after.look == nil {
 		return f
 	}
-	if i := after.look.at(d.plan.perf.Object, d.sentTo.Renderer); i >= 0 {
+	if i := after.look.at(d.object, d.sentTo.Renderer); i >= 0 && d.object != "" {
 		now := after.look.nodes[i]
 		now.States = after.look.states(i)
-		whole := f
-		f = d.elementFacts(&now)
-		f.WindowsChanged = whole.WindowsChanged
+		f = d.elementFacts(f, &now)
 	}
 	f.TreesWhole = d.look.complete() && after.look.complete()
 	comparable := f.TreesWhole || d.look.limits.Elements == after.look.limits.Elements &&
 		d.look.limits.Depth == after.look.limits.Depth
 	f.TreeChanged = comparable && d.look.quality == after.look.quality && d.look.still != after.look.still
 	if d.plan.claim.Wish == readback.Option {
-		f.OptionFound, f.OptionSelected = after.look.option(d.plan.perf.Object, d.plan.claim.Text)
+		f.OptionFound, f.OptionSelected = after.look.option(d.object, d.plan.claim.Text)
 	}
 	return f
 }
@@ -272,6 +336,16 @@ func (l *look) option(o Object, name string) (found, selected bool) {
 		selected = selected || n.States.Has(commonv1.ElementState_ELEMENT_STATE_SELECTED)
 	}
 	return found, selected
+}
+
+// below reports whether an element is an ancestor of another, or the other itself.
+func (l *look) below(i, ancestor int) bool {
+	for ; i >= 0; i = l.parent(i) {
+		if i == ancestor {
+			return true
+		}
+	}
+	return false
 }
 
 func (l *look) within(i int, o Object) bool {

@@ -106,6 +106,17 @@ func routesHold(routes []commonv1.Route) bool {
 	return len(routes) > 0
 }
 
+// routesOf returns the routes of a class: an act of one kind goes by no other (C7.5).
+func routesOf(routes []commonv1.Route, class commonv1.LeaseClass) []commonv1.Route {
+	var out []commonv1.Route
+	for _, r := range routes {
+		if slices.Contains(permit.RouteRuleOf(r).GetClasses(), class) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
 // scope is what a read permit covers.
 type scope struct {
 	desk   bool
@@ -182,7 +193,7 @@ func (s *spentPermits) take(id permitID, expires, now bootMillis) refusal.Answer
 				delete(s.until, other)
 			}
 		}
-		s.sweep = max(1024, 2*len(s.until))
+		s.sweep = min(spentMax, max(1024, 2*len(s.until)))
 	}
 	if len(s.until) >= spentMax {
 		return refusal.AnswerUnavailable

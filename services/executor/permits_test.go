@@ -69,6 +69,7 @@ func TestActPermitIsDerivedAgain(t *testing.T) {
 		{"an extra", func(_ *rig, o *order) {
 			o.claims.Extras = []commonv1.PermitExtra{commonv1.PermitExtra_PERMIT_EXTRA_CLIPBOARD}
 		}, refusal.AnswerPermitMismatch},
+		{"the desk", func(_ *rig, o *order) { o.claims.Desk = true }, refusal.AnswerPermitMismatch},
 		{"other key", func(_ *rig, o *order) {
 			d := permit.ActDigest([32]byte{1}, o.bound)
 			o.claims.ActDigest = d[:]
@@ -140,6 +141,24 @@ func TestReadPermitScope(t *testing.T) {
 			c.AppId, c.Kind = editor.App, commonv1.PermitKind_PERMIT_KIND_ACT
 		}, refusal.AnswerPermitMismatch},
 		{"expired", func(c *commonv1.PermitClaims) { c.AppId, c.ExpiresBootMs = editor.App, 1 }, refusal.AnswerPermitExpired},
+		{"window of another app", func(c *commonv1.PermitClaims) {
+			c.AppId, c.Window = other.App, fromWindow(editor)
+		}, refusal.AnswerPermitMismatch},
+		{"a verb", func(c *commonv1.PermitClaims) {
+			c.AppId, c.Verb = editor.App, commonv1.Verb_VERB_SET_VALUE
+		}, refusal.AnswerPermitMismatch},
+		{"a snapshot", func(c *commonv1.PermitClaims) {
+			c.AppId, c.SnapshotId = editor.App, "s-1"
+		}, refusal.AnswerPermitMismatch},
+		{"an act", func(c *commonv1.PermitClaims) {
+			c.AppId, c.ActDigest = editor.App, make([]byte, 32)
+		}, refusal.AnswerPermitMismatch},
+		{"a route", func(c *commonv1.PermitClaims) {
+			c.AppId, c.Routes = editor.App, []commonv1.Route{commonv1.Route_ROUTE_ACCESSIBILITY_ACTION}
+		}, refusal.AnswerPermitMismatch},
+		{"an extra", func(c *commonv1.PermitClaims) {
+			c.AppId, c.Extras = editor.App, []commonv1.PermitExtra{commonv1.PermitExtra_PERMIT_EXTRA_CLIPBOARD}
+		}, refusal.AnswerPermitMismatch},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"errors"
+	"image"
 	"math"
 
 	commonv1 "fairlead.dev/gen/fairlead/common/v1"
@@ -22,6 +23,8 @@ type pictureWish struct {
 	unproven bool
 	// refused says that there is no permit for it: the look has none and says so.
 	refused bool
+	// region is the part that is wanted, in points of the toplevel; nil for all of it.
+	region *Rect
 }
 
 // taken is what became of a picture, and the look that belongs to it.
@@ -30,6 +33,9 @@ type taken struct {
 	picture   *commonv1.Picture
 	absence   commonv1.PictureAbsence
 	redaction commonv1.Redaction
+	// scale and tiles are what the look remembers of it.
+	scale float64
+	tiles picture.Tiles
 }
 
 // mayPicture checks the picture's own permit.
@@ -51,7 +57,7 @@ func (e *Executor) photograph(ctx context.Context, before *look, ask wish) (take
 	}
 	for range attemptsMax {
 		c, err := e.cfg.Platform.Capture(ctx, before.window.Identity)
-		if err != nil || c == nil || c.Image == nil || c.Scale <= 0 {
+		if err != nil || !usable(c) {
 			return taken{look: before, absence: captureAbsence(err)}, nil
 		}
 		after, err := e.again(ctx, ask)
@@ -66,7 +72,7 @@ func (e *Executor) photograph(ctx context.Context, before *look, ask wish) (take
 		if absence := absentFrom(after, ask.picture); absence != 0 {
 			return taken{look: after, absence: absence, redaction: unproven(after, absence)}, nil
 		}
-		return develop(after, c, ask.picture), nil
+		return e.develop(after, c, ask.picture), nil
 	}
 	return taken{look: before, absence: commonv1.PictureAbsence_PICTURE_ABSENCE_UNSETTLED}, nil
 }
@@ -128,19 +134,31 @@ func proven(l *look) bool {
 	return true
 }
 
-// develop paints over what is secure, shrinks, encodes.
-func develop(l *look, c *Capture, p *pictureWish) taken {
-	src := c.Image
-	w, h := src.Rect.Dx(), src.Rect.Dy()
+// develop paints over what is secure, cuts out the part that is wanted, shrinks, encodes.
+func (e *Executor) develop(l *look, c *Capture, p *pictureWish) taken {
 	out := taken{look: l, absence: commonv1.PictureAbsence_PICTURE_ABSENCE_TOO_LARGE}
-	if w <= 0 || h <= 0 {
+	part := c.Image.Rect.Sub(c.Image.Rect.Min)
+	if part.Dx()*part.Dy() > picture.PixelsMax {
+		return out
+	}
+	if p.region != nil {
+		part = pixels(c, *p.region)
+	}
+	if part.Empty() {
 		out.absence = commonv1.PictureAbsence_PICTURE_ABSENCE_CAPTURE_FAILED
 		return out
 	}
-	if w*h > picture.PixelsMax {
-		return out
+	regions := secureRegions(l, c)
+	if p.region == nil {
+		out.tiles, out.scale = e.remember(l, c), c.Scale
+	} else {
+		picture.Paint(c.Image, regions)
 	}
-	painted := picture.Paint(src, secureRegions(l, c))
+	painted := picture.Touching(regions, part)
+	src := c.Image
+	if p.region != nil {
+		src = picture.Cut(src, part)
+	}
 	small := picture.Shrink(src)
 	format := commonv1.PictureFormat_PICTURE_FORMAT_PNG
 	if p.format == commonv1.PictureFormat_PICTURE_FORMAT_JPEG {
@@ -157,16 +175,27 @@ func develop(l *look, c *Capture, p *pictureWish) taken {
 	if proven(l) {
 		out.redaction = commonv1.Redaction_REDACTION_PROVEN
 	}
-	dw, dh := small.Rect.Dx(), small.Rect.Dy()
+	w, h, dw, dh := part.Dx(), part.Dy(), small.Rect.Dx(), small.Rect.Dy()
 	out.picture = &commonv1.Picture{
 		PictureId: ident.New("p"), Format: format, Width: uint32(dw), Height: uint32(dh),
 		SourceWidth: uint32(w), SourceHeight: uint32(h), Data: data, PaintedRegions: uint32(painted),
 		Transform: &commonv1.Transform{
 			ScaleX: float64(w) / float64(dw) / c.Scale, ScaleY: float64(h) / float64(dh) / c.Scale,
-			OffsetX: c.OffsetX, OffsetY: c.OffsetY,
+			OffsetX: c.OffsetX + float64(part.Min.X)/c.Scale, OffsetY: c.OffsetY + float64(part.Min.Y)/c.Scale,
 		},
 	}
 	return out
+}
+
+// pixels is the part of a capture that a region of the toplevel covers, clipped to it.
+func pixels(c *Capture, r Rect) image.Rectangle {
+	x, y := bounded((r.X-c.OffsetX)*c.Scale), bounded((r.Y-c.OffsetY)*c.Scale)
+	x2, y2 := bounded((r.X+r.W-c.OffsetX)*c.Scale), bounded((r.Y+r.H-c.OffsetY)*c.Scale)
+	part := image.Rectangle{
+		Min: image.Pt(int(math.Floor(x)), int(math.Floor(y))),
+		Max: image.Pt(int(math.Ceil(x2)), int(math.Ceil(y2))),
+	}
+	return part.Intersect(c.Image.Rect.Sub(c.Image.Rect.Min))
 }
 
 // secureRegions are the places of secure elements in pixels of the capture.

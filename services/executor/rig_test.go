@@ -40,6 +40,7 @@ type rig struct {
 	fence    *commonv1.Fence
 	actKey   ident.ActKey
 	inc      []byte
+	hello    *executorv1.Handshake
 	done     chan error
 	served   bool
 }
@@ -117,6 +118,29 @@ func (r *rig) pair() (*grpc.ClientConn, net.Conn) {
 	return cc, f
 }
 
+// quiet is a rig that serves nobody: its session is there, and calls are made directly.
+func quiet(t testing.TB, desk Platform) *rig {
+	t.Helper()
+	pub, priv, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{t: t, desk: desk, key: priv, actKey: ident.NewActKey(), fence: &commonv1.Fence{Executor: 9}}
+	r.now.Store(int64(time.Hour))
+	r.e, err = New(Config{
+		Platform: desk, PolicyKey: pub, Log: telemetry.Discard(), Traces: noop.NewTracerProvider(), Version: "test",
+		Clock: func() time.Duration { return time.Duration(r.now.Load()) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.inc = r.e.incarnation[:]
+	if a, err := r.e.begin(testSession, r.actKey); a != 0 || err != nil {
+		t.Fatal(a, err)
+	}
+	return r
+}
+
 // ready is a rig whose host is attached and has begun a session.
 func ready(t testing.TB, desk Platform) *rig {
 	t.Helper()
@@ -145,7 +169,8 @@ func (r *rig) attach() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.inc = first.GetHandshake().GetIncarnation()
+	r.hello = first.GetHandshake()
+	r.inc = r.hello.GetIncarnation()
 }
 
 func (r *rig) begin(id string) {
@@ -223,27 +248,77 @@ type order struct {
 
 // order makes a valid dispatch of an act on element i of a snapshot.
 func (r *rig) order(snap *executorv1.Snapshot, i int, act *commonv1.Act) *order {
+	o := r.unbound(snap, act)
+	o.req.Token = snap.GetTokens()[16*i : 16*i+16]
+	o.bound.ElementDigest = snap.GetDigests()[16*i : 16*i+16]
+	return r.seal(o)
+}
+
+// unbound makes a valid dispatch of an act on no element of a snapshot.
+func (r *rig) unbound(snap *executorv1.Snapshot, act *commonv1.Act) *order {
 	verb := permit.VerbOf(act)
-	bound := &commonv1.BoundAct{
-		Verb: verb, Arguments: permit.Arguments(act), Window: snap.GetWindow(), Page: snap.GetPage(),
-		ElementDigest: snap.GetDigests()[16*i : 16*i+16],
-	}
-	digest := permit.ActDigest(r.actKey, bound)
-	return &order{
-		bound: bound,
+	return r.seal(&order{
+		bound: &commonv1.BoundAct{
+			Verb: verb, Arguments: permit.Arguments(act), Window: snap.GetWindow(), Page: snap.GetPage(),
+		},
 		req: &executorv1.DispatchRequest{
-			Fence: r.fence, SessionId: testSession, DispatchId: ident.New("d"), SnapshotId: snap.GetSnapshotId(),
-			Token: snap.GetTokens()[16*i : 16*i+16], Act: act,
+			Fence: r.fence, SessionId: testSession, DispatchId: ident.New("d"), SnapshotId: snap.GetSnapshotId(), Act: act,
 		},
 		claims: &commonv1.PermitClaims{
 			PermitId: randomID(), Kind: commonv1.PermitKind_PERMIT_KIND_ACT, SessionId: testSession, Incarnation: r.inc,
 			Class: permit.RuleOf(verb).GetClass(), ExpiresBootMs: r.millis(5 * time.Second), PolicyGeneration: 3,
 			Verb: verb, AppId: snap.GetWindow().GetAppId(), Window: snap.GetWindow(), Page: snap.GetPage(),
 			Routes:     []commonv1.Route{commonv1.Route_ROUTE_ACCESSIBILITY_ACTION},
-			SnapshotId: snap.GetSnapshotId(), ActDigest: digest[:],
+			SnapshotId: snap.GetSnapshotId(),
 		},
 		sign: func(c *commonv1.PermitClaims) *commonv1.Permit { return permit.Sign(r.key, c) },
+	})
+}
+
+// seal makes the permit one for the act as it is bound now.
+func (r *rig) seal(o *order) *order {
+	digest := permit.ActDigest(r.actKey, o.bound)
+	o.claims.ActDigest = digest[:]
+	return o
+}
+
+// by lets the permit list other routes.
+func (o *order) by(routes ...commonv1.Route) *order {
+	o.claims.Routes = routes
+	return o
+}
+
+const (
+	seat     = commonv1.Route_ROUTE_AGENT_SEAT
+	textual  = commonv1.Route_ROUTE_ACCESSIBILITY_TEXT
+	semantic = commonv1.Route_ROUTE_ACCESSIBILITY_ACTION
+	managing = commonv1.Route_ROUTE_WINDOW_MANAGEMENT
+	dom      = commonv1.Route_ROUTE_PAGE_DOM
+)
+
+// onPoints makes a valid dispatch of an act on points of the toplevel.
+func (r *rig) onPoints(snap *executorv1.Snapshot, act *commonv1.Act, at ...Point) *order {
+	o := r.unbound(snap, act).by(seat)
+	for _, p := range at {
+		sp := &commonv1.SurfacePoint{
+			SurfaceId: snap.GetSurfaces()[0].GetSurfaceId(), Point: &commonv1.Point{X: p.X, Y: p.Y},
+		}
+		o.req.Points = append(o.req.Points, sp)
 	}
+	o.bound.Points = o.req.GetPoints()
+	return r.seal(o)
+}
+
+// onOwned makes a valid dispatch of an act on the owned keyboard target.
+func (r *rig) onOwned(snap *executorv1.Snapshot, i int, act *commonv1.Act) *order {
+	o := r.order(snap, i, act).by(seat)
+	o.req.Owned, o.bound.Owned = true, true
+	return r.seal(o)
+}
+
+// onWindow makes a valid dispatch of an act on the window itself.
+func (r *rig) onWindow(snap *executorv1.Snapshot, act *commonv1.Act) *order {
+	return r.unbound(snap, act).by(managing)
 }
 
 func (r *rig) send(o *order) *executorv1.DispatchResponse {

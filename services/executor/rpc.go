@@ -3,7 +3,7 @@ package executor
 import (
 	"context"
 	"log/slog"
-	"slices"
+	"sync"
 
 	commonv1 "fairlead.dev/gen/fairlead/common/v1"
 	executorv1 "fairlead.dev/gen/fairlead/executor/v1"
@@ -62,40 +62,25 @@ func (l *hostLink) Attach(req *executorv1.AttachRequest, stream executorv1.Execu
 	defer l.e.end()
 	ctx := stream.Context()
 	l.e.cfg.Log.LogAttrs(ctx, slog.LevelInfo, "attached", telemetry.Generation(ident.Generation(fence.GetExecutor())))
+	ctx, stop := context.WithCancel(ctx)
 	changes, unsubscribe := l.e.cfg.Platform.Watch()
 	defer unsubscribe()
+	var reader sync.WaitGroup
+	defer reader.Wait()
+	defer stop()
+	reader.Go(func() { l.e.follow(ctx, changes) })
 	abilities := l.e.cfg.Platform.Abilities(ctx)
+	l.e.lookAgain(ctx)
 	hello := &executorv1.Handshake{
 		Incarnation: l.e.incarnation[:], Version: clean(l.e.cfg.Version, 64),
 		Platform: clean(l.e.cfg.Platform.Name(), 32), Abilities: fromAbilities(abilities),
+		Locked: l.e.watch.isLocked(),
 	}
 	first := &executorv1.AttachResponse{Fence: fence, Event: &executorv1.AttachResponse_Handshake{Handshake: hello}}
 	if err := stream.Send(first); err != nil {
 		return err
 	}
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-l.e.state.over:
-			return nil
-		case c, ok := <-changes:
-			if !ok {
-				changes = nil
-			}
-			if !ok || c.Kind != ChangeAbilities {
-				continue
-			}
-			now := l.e.cfg.Platform.Abilities(ctx)
-			if slices.Equal(now, abilities) {
-				continue
-			}
-			abilities = now
-			if err := stream.Send(l.e.abilitiesChanged(fence, now)); err != nil {
-				return err
-			}
-		}
-	}
+	return l.e.tell(ctx, fence, abilities, stream.Send)
 }
 
 func (e *Executor) abilitiesChanged(fence *commonv1.Fence, now []Ability) *executorv1.AttachResponse {

@@ -108,8 +108,13 @@ type runningID struct {
 type running struct {
 	session   *session
 	cancelled bool
-	// stopSend ends the send; stopAll ends the observation after it too.
-	stopSend, stopAll context.CancelFunc
+	// window is what it is bound to, the zero window before that is known and for a launch.
+	window ident.Window
+	// interrupted says that the user's own input went into that window (C12.2).
+	interrupted bool
+	// stopSend ends the send; stopAll ends the observation after it too; yield only what
+	// is being delivered.
+	stopSend, stopAll, yield context.CancelFunc
 }
 
 // cancel cancels a dispatch by name: before the send nothing is sent, after it the
@@ -117,6 +122,26 @@ type running struct {
 func (r *running) cancel() {
 	r.cancelled = true
 	r.stopSend()
+}
+
+// bind names the window that a dispatch acts on, and how to have it yield.
+func (e *Executor) bind(r *running, w ident.Window, yield context.CancelFunc) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	r.window, r.yield = w, yield
+}
+
+// userInput makes every dispatch on a window yield to the user's own input into it. Input
+// into no known window may be into any (C12.2).
+func (e *Executor) userInput(w ident.Window) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, r := range e.state.running {
+		if r.yield != nil && (w == (ident.Window{}) || w == r.window) {
+			r.interrupted = true
+			r.yield()
+		}
+	}
 }
 
 // abandon ends the observation too: there is nobody left to tell.
@@ -150,6 +175,19 @@ func (e *Executor) enter(
 		stopAll()
 	}
 	return send, whole, r, leave, nil
+}
+
+// mayGoOn answers why a dispatch may send nothing, or nothing more, or zero.
+func (e *Executor) mayGoOn(r *running) refusal.Answer {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if a := e.mayStillSend(r); a != 0 {
+		return a
+	}
+	if r.interrupted {
+		return refusal.AnswerPhysicalInputActive
+	}
+	return 0
 }
 
 // mayStillSend answers why a dispatch may no longer be sent, or zero. The mutex is held.

@@ -21,6 +21,14 @@ type wish struct {
 	wide bool
 	// picture is nil when none is wanted.
 	picture *pictureWish
+	// asked says that somebody asks to look, now: a picture over the hard cap refuses that
+	// (C2.9). After an act it is a detail.
+	asked bool
+	// peek says that it is only looked at: nothing is kept and nothing superseded.
+	peek bool
+	// base is the look that the tree may be told as a change of, nil for none (C2.4).
+	base   *look
+	baseID ident.SnapshotID
 }
 
 // seen is one look at a window, registered and ready to travel.
@@ -41,10 +49,12 @@ func (l *hostLink) Snapshot(
 	out := &executorv1.SnapshotResponse{Fence: fence}
 	snap, err := l.e.snapshot(ctx, req)
 	if err != nil {
-		out.Code, out.Detail = told(err, commonv1.Stage_STAGE_WALK)
+		out.Code, out.Detail = l.e.told(err, commonv1.Stage_STAGE_WALK)
 		return out, nil
 	}
-	l.e.reopen(snap.look.window.Identity.App)
+	if !req.GetPeek() {
+		l.e.reopen(snap.look.window.Identity.App)
+	}
 	out.Snapshot = snap.wire
 	return out, nil
 }
@@ -59,7 +69,8 @@ func (e *Executor) snapshot(ctx context.Context, req *executorv1.SnapshotRequest
 	if a != 0 {
 		return nil, Fail(a)
 	}
-	ask := wish{window: w, limits: toLimits(req.GetLimits()), text: textMax, wide: sc.wide()}
+	ask := wish{window: w, limits: toLimits(req.GetLimits()), text: textMax, wide: sc.wide(), peek: req.GetPeek()}
+	ask.asked = true
 	if p := req.GetPicture(); p != nil {
 		ask.picture, a = e.mayPicture(p, s, w)
 		if a != 0 {
@@ -106,13 +117,22 @@ func (e *Executor) see(ctx context.Context, s *session, windows []Window, ask wi
 	if pic, err = fitting(l, pic, ask.limits.Text); err != nil {
 		return nil, err
 	}
-	l.wide = ask.wide
+	if ask.asked && pic.absence == commonv1.PictureAbsence_PICTURE_ABSENCE_TOO_LARGE {
+		return nil, Fail(refusal.AnswerResponseTooLarge)
+	}
+	e.watch.saw(l.window.Identity)
+	l.wide, l.shown = ask.wide, ask.limits.Text
+	l.pictured, l.scale, l.tiles = pic.picture != nil, pic.scale, pic.tiles
 	id := ident.SnapshotID(ident.New("s"))
-	related, a := e.register(s, id, l, windows)
+	related, a := e.register(s, id, l, windows, ask.peek)
 	if a != 0 {
 		return nil, Fail(a)
 	}
-	return &seen{look: l, wire: e.wire(id, l, displays, related, pic, ask.limits.Text)}, nil
+	wire := e.wire(id, l, displays, related, pic)
+	if ask.base != nil {
+		l.asChange(wire, ask.base, ask.baseID, s.key)
+	}
+	return &seen{look: l, wire: wire}, nil
 }
 
 // fitting keeps an answer within what a message may carry: first without its picture,
@@ -142,9 +162,10 @@ func (e *Executor) read(ctx context.Context, w *Window, ask wish) (*look, error)
 }
 
 // register keeps a look under its id, and says what other toplevels the app has and
-// which of them opened since the session last looked at this window.
+// which of them opened since the session last looked at this window. A peek leaves both
+// as they were.
 func (e *Executor) register(
-	s *session, id ident.SnapshotID, l *look, windows []Window,
+	s *session, id ident.SnapshotID, l *look, windows []Window, peek bool,
 ) ([]*commonv1.RelatedWindow, refusal.Answer) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -154,16 +175,22 @@ func (e *Executor) register(
 	case s.ended:
 		return nil, refusal.AnswerSessionUnknown
 	}
+	list, now := s.related(l, windows)
+	if peek {
+		return list, 0
+	}
 	s.looks.Add(id, l.window.Identity, e.cfg.Clock(), l)
-	return s.related(l, windows), 0
+	if _, seenBefore := s.known[l.window.Identity]; len(s.known) >= knownMax && !seenBefore {
+		clear(s.known)
+	}
+	s.known[l.window.Identity] = now
+	return list, 0
 }
 
 // related lists the other toplevels of the app: never merged, only listed (C2.1).
-func (s *session) related(l *look, windows []Window) []*commonv1.RelatedWindow {
+func (s *session) related(l *look, windows []Window) (out []*commonv1.RelatedWindow, now []ident.Window) {
 	own := l.window.Identity
 	before, seenBefore := s.known[own]
-	var now []ident.Window
-	var out []*commonv1.RelatedWindow
 	for i := range windows {
 		w := &windows[i]
 		if w.Identity == own || w.Identity.App != own.App {
@@ -185,11 +212,7 @@ func (s *session) related(l *look, windows []Window) []*commonv1.RelatedWindow {
 		}
 		out = append(out, r)
 	}
-	if len(s.known) >= knownMax && !seenBefore {
-		clear(s.known)
-	}
-	s.known[own] = now
-	return out
+	return out, now
 }
 
 func containsWindow(list []ident.Window, w ident.Window) bool {
@@ -203,7 +226,7 @@ func containsWindow(list []ident.Window, w ident.Window) bool {
 
 // wire is the snapshot as it travels.
 func (e *Executor) wire(
-	id ident.SnapshotID, l *look, displays []Display, related []*commonv1.RelatedWindow, pic taken, text int,
+	id ident.SnapshotID, l *look, displays []Display, related []*commonv1.RelatedWindow, pic taken,
 ) *executorv1.Snapshot {
 	w := &l.window
 	tokens, objects := e.packed(l)
@@ -212,10 +235,11 @@ func (e *Executor) wire(
 		Window: fromWindow(w.Identity), Title: clean(w.Title, nameMax),
 		Bounds: fromRect(w.Bounds), Stacking: uint32(max(0, w.Stacking)),
 		Surfaces: fromSurfaces(w.Surfaces), Related: related, Page: fromPage(w.Page),
-		Displays: fromDisplays(displays, w.Bounds), ContentDigest: l.content[:],
-		Elements: fromNodes(l, text), Tokens: tokens, Digests: l.digests, Objects: objects,
+		Displays: fromDisplays(displays, w), ContentDigest: l.content[:],
+		Elements: fromNodes(l), Tokens: tokens, Digests: l.digests, Objects: objects,
 		Truncations: fromTruncations(l.truncations), TreeQuality: l.quality, Hidden: w.Hidden,
 		Picture: pic.picture, PictureAbsence: pic.absence, Redaction: pic.redaction,
+		Destination: clean(w.Destination, nameMax),
 	}
 }
 
@@ -236,14 +260,26 @@ func (e *Executor) packed(l *look) (tokens, objects []byte) {
 
 // unlocked refuses every call that reads or changes a locked desk (C12.3).
 func (e *Executor) unlocked(ctx context.Context) error {
+	_, err := e.deskNow(ctx)
+	return err
+}
+
+// deskNow samples the desk, which must not be locked.
+func (e *Executor) deskNow(ctx context.Context) (DeskState, error) {
 	desk, err := e.cfg.Platform.Desk(ctx)
-	if err != nil {
-		return err
+	if err == nil && desk.Locked {
+		err = Fail(refusal.AnswerScreenLocked)
 	}
-	if desk.Locked {
-		return Fail(refusal.AnswerScreenLocked)
+	return desk, err
+}
+
+// told is told, and keeps an eye on the lock when that is what it is about.
+func (e *Executor) told(err error, stage commonv1.Stage) (refusal.Answer, *commonv1.RefusalDetail) {
+	a, detail := told(err, stage)
+	if a == refusal.AnswerScreenLocked {
+		e.watch.sawLock()
 	}
-	return nil
+	return a, detail
 }
 
 // reopen lets acts on an app go on: it answered, and it has been observed (C7.7).

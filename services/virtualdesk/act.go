@@ -37,6 +37,10 @@ func (d *Desk) plan(e *element, p executor.Performance) (step, refusal.Answer) {
 		return d.planValue(e, p)
 	case commonv1.Verb_VERB_TYPE_TEXT:
 		return d.planTyping(e, p)
+	case commonv1.Verb_VERB_SELECT_TEXT:
+		return d.planSelection(e, p.Selection)
+	case commonv1.Verb_VERB_SCROLL_ELEMENT:
+		return d.planScroll(e, p)
 	}
 	return step{}, refusal.AnswerNotSupported
 }
@@ -51,9 +55,14 @@ func unless(offered bool) refusal.Answer {
 // actionOf is what a named action of the element does, nil when it means nothing here.
 func (d *Desk) actionOf(e *element, a commonv1.ElementAction) func() {
 	switch a {
+	case commonv1.ElementAction_ELEMENT_ACTION_SHOW_MENU:
+		if e.hooks.context != nil {
+			return func() { d.openContext(e, e.bounds.X+e.bounds.W/2, e.bounds.Y+e.bounds.H/2) }
+		}
+		return func() { d.press(e) }
 	case commonv1.ElementAction_ELEMENT_ACTION_PRESS, commonv1.ElementAction_ELEMENT_ACTION_ACTIVATE,
 		commonv1.ElementAction_ELEMENT_ACTION_PICK, commonv1.ElementAction_ELEMENT_ACTION_OPEN,
-		commonv1.ElementAction_ELEMENT_ACTION_SHOW_MENU, commonv1.ElementAction_ELEMENT_ACTION_TOGGLE:
+		commonv1.ElementAction_ELEMENT_ACTION_TOGGLE:
 		return func() { d.press(e) }
 	case commonv1.ElementAction_ELEMENT_ACTION_CONFIRM:
 		return func() { run(d, e, e.hooks.submit) }
@@ -63,6 +72,12 @@ func (d *Desk) actionOf(e *element, a commonv1.ElementAction) func() {
 		return func() { d.stepNumber(e, 1) }
 	case commonv1.ElementAction_ELEMENT_ACTION_DECREMENT:
 		return func() { d.stepNumber(e, -1) }
+	case commonv1.ElementAction_ELEMENT_ACTION_SCROLL_DOWN:
+		return d.scrolling(e, commonv1.Direction_DIRECTION_DOWN)
+	case commonv1.ElementAction_ELEMENT_ACTION_SCROLL_UP:
+		return d.scrolling(e, commonv1.Direction_DIRECTION_UP)
+	case commonv1.ElementAction_ELEMENT_ACTION_SCROLL_TO_VISIBLE:
+		return func() { d.scrollIntoView(e) }
 	case commonv1.ElementAction_ELEMENT_ACTION_EXPAND:
 		return func() { d.expand(e, true) }
 	case commonv1.ElementAction_ELEMENT_ACTION_COLLAPSE:
@@ -71,10 +86,42 @@ func (d *Desk) actionOf(e *element, a commonv1.ElementAction) func() {
 	return nil
 }
 
+// pageStep is how far a scroll action goes, in tenths of what is in view.
+const pageStep = 10
+
+func (d *Desk) scrolling(e *element, direction commonv1.Direction) func() {
+	if e.scroll == nil {
+		return nil
+	}
+	return func() { d.scrollBy(e, direction, pageStep) }
+}
+
+// planScroll scrolls the element or what it lies in.
+func (d *Desk) planScroll(e *element, p executor.Performance) (step, refusal.Answer) {
+	s := step{route: commonv1.Route_ROUTE_ACCESSIBILITY_ACTION, page: true}
+	box := e.scrolls()
+	if box == nil || p.Amount < 0 || !vertically(p.Direction) {
+		return s, refusal.AnswerElementNotActionable
+	}
+	s.do = func() { d.scrollBy(box, p.Direction, p.Amount) }
+	return s, 0
+}
+
+// planSelection selects a part of a text, which must be there.
+func (d *Desk) planSelection(e *element, part executor.TextRange) (step, refusal.Answer) {
+	s := step{
+		route: commonv1.Route_ROUTE_ACCESSIBILITY_SELECTION, also: commonv1.Route_ROUTE_ACCESSIBILITY_TEXT, page: true,
+		do: func() { e.selectRange(part.Start, part.Start+part.Length) },
+	}
+	n := len(e.content())
+	inside := part.Start >= 0 && part.Length >= 0 && part.Start <= n && part.Length <= n-part.Start
+	return s, unless(e.takesText && inside)
+}
+
 // planSelect selects an option of a container by name, or the named item itself. The
 // name may be left out when the element is the item.
 func (d *Desk) planSelect(e *element, name string) (step, refusal.Answer) {
-	s := step{route: commonv1.Route_ROUTE_ACCESSIBILITY_SELECTION}
+	s := step{route: commonv1.Route_ROUTE_ACCESSIBILITY_SELECTION, page: true}
 	if e.has(commonv1.ElementState_ELEMENT_STATE_SELECTABLE) && (name == "" || name == e.name) {
 		s.do = func() { d.choose(e) }
 		return s, 0
@@ -106,12 +153,14 @@ func (d *Desk) planValue(e *element, p executor.Performance) (step, refusal.Answ
 		if math.IsNaN(p.Number) || math.IsInf(p.Number, 0) {
 			return step{}, refusal.AnswerElementNotActionable
 		}
-		return step{route: commonv1.Route_ROUTE_ACCESSIBILITY_VALUE, do: func() {
+		return step{route: commonv1.Route_ROUTE_ACCESSIBILITY_VALUE, page: true, do: func() {
 			e.setNumber(p.Number)
 			run(d, e, e.hooks.change)
 		}}, 0
 	case e.takesText:
-		return d.writing(e, false, p.Text), 0
+		s := d.writing(e, false, p.Text)
+		s.page = true
+		return s, 0
 	}
 	return step{}, refusal.AnswerElementNotActionable
 }
@@ -148,6 +197,7 @@ func (d *Desk) writing(e *element, after bool, text string) step {
 			s = e.value + s
 		}
 		e.value = s
+		e.caretEnd()
 		run(d, e, e.hooks.change)
 	}
 	return step{

@@ -23,6 +23,10 @@ type app struct {
 	late    []func()
 	delay   time.Duration
 	planned []planned
+	// pace is how long it takes over each part of an input.
+	pace time.Duration
+	// foreground says that it takes no input while the user does not have it.
+	foreground bool
 }
 
 func (d *Desk) appByID(id string) *app {
@@ -52,7 +56,7 @@ func (d *Desk) endProcess(a *app) {
 	if a.thaw != nil {
 		close(a.thaw)
 	}
-	a.thaw, a.late, a.delay, a.planned = nil, nil, 0, nil
+	a.thaw, a.late, a.delay, a.planned, a.pace, a.foreground = nil, nil, 0, nil, 0, false
 	a.running = false
 	d.emit(executor.ChangeWindows, a.pid)
 }

@@ -21,6 +21,14 @@ const (
 	NotesID      = "fairlead.virtual.notes"
 )
 
+// Ids of apps that are installed, and run only when Config.Running, Start or a launch
+// says so.
+const (
+	BrowserID   = "fairlead.virtual.browser"
+	WorkbenchID = "fairlead.virtual.workbench"
+	CanvasID    = "fairlead.virtual.canvas"
+)
+
 // ErrNotThere is the answer of a fault that names a window, app, element or display
 // that the desk does not have.
 var ErrNotThere = errors.New("virtualdesk: not there")
@@ -48,12 +56,20 @@ type Config struct {
 	// Unresponsive is how long a call waits for a frozen app when its context does
 	// not end sooner. Zero means 10 s.
 	Unresponsive time.Duration
+	// SeatWait is how long a delivery waits for the agent's seat. Zero means 3 s.
+	SeatWait time.Duration
+	// Running are ids of installed apps that run from the beginning, besides those of the
+	// default scene.
+	Running []string
 }
 
 // Desk is a desktop made of Go values. Its methods may be called from several goroutines.
 type Desk struct {
 	password     string
 	unresponsive time.Duration
+	seatWait     time.Duration
+	// seatFree holds one thing while the agent's seat is free.
+	seatFree chan struct{}
 
 	mu        sync.Mutex
 	closed    bool
@@ -67,13 +83,16 @@ type Desk struct {
 	denied    map[commonv1.AbilityKind]bool
 	objects   map[executor.Object]*element
 	journal   []Event
+	inputs    []InputEvent
+	seat      seat
+	redirects map[string]string
 	watchers  map[chan executor.Change]struct{}
 	next      counters
 }
 
 type counters struct {
-	object, window, birth, start, event, document, renderer uint64
-	pid                                                     int32
+	object, window, birth, start, event, input, document, renderer uint64
+	pid                                                            int32
 }
 
 // user is what acts never change (C0.3).
@@ -81,6 +100,8 @@ type user struct {
 	pointerX, pointerY       float64
 	focus, active, clipboard uint64
 	locked                   bool
+	// input counts hardware input events (C12.5).
+	input uint64
 }
 
 type screen struct {
@@ -91,17 +112,20 @@ type screen struct {
 
 // New returns a desk with the default scene.
 func New(cfg Config) (*Desk, error) {
-	if cfg.Unresponsive < 0 {
-		return nil, errors.New("virtualdesk: Config.Unresponsive is negative")
+	if cfg.Unresponsive < 0 || cfg.SeatWait < 0 {
+		return nil, errors.New("virtualdesk: a limit in Config is negative")
 	}
 	d := &Desk{
 		password:     cfg.Password,
 		unresponsive: cfg.Unresponsive,
+		seatWait:     cfg.SeatWait,
+		seatFree:     make(chan struct{}, 1),
 		done:         make(chan struct{}),
 		timers:       map[*time.Timer]struct{}{},
 		denied:       map[commonv1.AbilityKind]bool{},
 		objects:      map[executor.Object]*element{},
 		watchers:     map[chan executor.Change]struct{}{},
+		redirects:    map[string]string{},
 		next:         counters{window: firstWindow, start: firstStart, pid: firstPID},
 	}
 	if d.password == "" {
@@ -110,9 +134,20 @@ func New(cfg Config) (*Desk, error) {
 	if d.unresponsive == 0 {
 		d.unresponsive = unresponsiveDefault
 	}
+	if d.seatWait == 0 {
+		d.seatWait = seatWaitDefault
+	}
+	d.giveSeat()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.buildScene()
+	for _, id := range cfg.Running {
+		a := d.appByID(id)
+		if a == nil {
+			return nil, ErrNotThere
+		}
+		d.start(a)
+	}
 	return d, nil
 }
 

@@ -82,6 +82,9 @@ func (c *canvas) window(w *window) {
 		}
 		surface.openOptions(w.root, k)
 	}
+	if w.drawing != nil {
+		surface.sketch(w.drawing, 0, 0, k.ink)
+	}
 	for _, p := range w.popups {
 		c.dx, c.dy = p.bounds.X, p.bounds.Y
 		own := rect(0, 0, p.bounds.W, p.bounds.H)
@@ -109,6 +112,9 @@ func (c *canvas) tree(e *element, k palette) {
 		return
 	}
 	c.element(e, k)
+	if e.scroll != nil {
+		c = c.limited(e.bounds)
+	}
 	for _, child := range e.children {
 		c.tree(child, k)
 	}
@@ -147,6 +153,8 @@ func (c *canvas) element(e *element, k palette) {
 		c.row(e, k, e.name)
 	case commonv1.Role_ROLE_ROW:
 		c.row(e, k, "")
+	case commonv1.Role_ROLE_CANVAS, commonv1.Role_ROLE_TERMINAL, commonv1.Role_ROLE_SCROLL_BAR:
+		c.surfaceOf(e, k)
 	default:
 		c.passive(e, k)
 	}
@@ -159,7 +167,7 @@ func (c *canvas) passive(e *element, k palette) {
 	case commonv1.Role_ROLE_LABEL, commonv1.Role_ROLE_PARAGRAPH:
 		c.text(e.bounds, e.name, plain)
 	case commonv1.Role_ROLE_CELL:
-		c.text(inset(e.bounds, 8), e.name, plain)
+		c.cell(e, k)
 	case commonv1.Role_ROLE_HEADING:
 		c.text(e.bounds, e.name, lettering{face: bold(), color: k.ink, align: left})
 		c.fill(rect(e.bounds.X, e.bounds.Y+e.bounds.H-2, float64(len(e.name)*charW), 2), k.accent)
@@ -176,11 +184,13 @@ func (c *canvas) passive(e *element, k palette) {
 		c.text(e.bounds, e.name, lettering{face: regular(), color: k.ink, align: center})
 	case commonv1.Role_ROLE_MENU_BAR:
 		c.fill(rect(e.bounds.X+1, e.bounds.Y+e.bounds.H-1, e.bounds.W-2, 1), k.track)
+	case commonv1.Role_ROLE_TOOLBAR:
+		c.fill(rect(e.bounds.X+1, e.bounds.Y, e.bounds.W-2, e.bounds.H), k.bar)
 	case commonv1.Role_ROLE_STATUS_BAR:
 		c.fill(inset(e.bounds, 1), k.bar)
 		c.fill(rect(e.bounds.X+1, e.bounds.Y, e.bounds.W-2, 1), k.line)
-	case commonv1.Role_ROLE_TABLE, commonv1.Role_ROLE_LIST:
-		c.bordered(e.bounds, look{radius: 0, width: 1, border: k.line, back: k.field})
+	case commonv1.Role_ROLE_TABLE, commonv1.Role_ROLE_LIST, commonv1.Role_ROLE_SCROLL_AREA:
+		c.bordered(e.bounds, c.focused(e, look{radius: 0, width: 1, border: k.line, back: k.field}, k))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	commonv1 "fairlead.dev/gen/fairlead/common/v1"
 	"fairlead.dev/services/executor"
+	"fairlead.dev/services/shared/permit"
 )
 
 // element is one thing in a window. Slices it shares with nodes (actions) and the
@@ -32,7 +33,13 @@ type element struct {
 	states      executor.States
 	actions     []commonv1.ElementAction
 	bounds      executor.Rect // points of its surface
-	hooks       hooks
+	// anchor and caret are in characters of the text; what is between is selected.
+	anchor, caret int
+	told          *executor.TextRange // the selection as it was told last, replaced when it changes
+	scroll        *scrolling          // nil for what does not scroll
+	drawing       *drawing            // nil for what is not drawn on
+	cursor        int                 // the current cell of a grid
+	hooks         hooks
 }
 
 // hooks are what an app does about its element. Each runs under the desk's lock and
@@ -43,6 +50,15 @@ type hooks struct {
 	expand func(*Desk, *element, bool) // expanded or collapsed
 	submit func(*Desk, *element)       // Return in a text
 	cancel func(*Desk, *element)       // Escape
+
+	double  func(*Desk, *element)                    // pressed twice
+	middle  func(*Desk, *element)                    // pressed with the middle button
+	hover   func(*Desk, *element)                    // the agent's pointer came to rest on it
+	drop    func(*Desk, *element, float64, float64)  // dragged, and let go at a point of its surface
+	point   func(*Desk, *element, gesture)           // pressed, for what cares where and how
+	text    func(*Desk, *element, string, bool)      // typed into, and whether it replaces
+	key     func(*Desk, *element, permit.Chord) bool // a key, and whether it meant something
+	context func(*Desk, *element) []*element         // the items of its context menu
 }
 
 // attach makes an element the last child of another.
@@ -153,14 +169,27 @@ func (e *element) fill(n *executor.Node, surface, text int) {
 	n.Identifier, n.Name, n.Description = cutText(e.ident, text), cutText(e.name, text), cutText(e.desc, text)
 	n.TakesText, n.TakesNumber, n.Secure = e.takesText, e.takesNumber, e.secure
 	n.States, n.Actions, n.Bounds, n.Surface, n.Range = e.states, e.actions, e.bounds, surface, e.rng
-	n.Renderer = e.win.renderer
+	n.Renderer, n.FromPage = e.win.renderer, e.win.renderer != 0
 	if !e.secure {
 		n.Value = cutText(e.value, text)
 		n.ValueTruncated = len(n.Value) < len(e.value)
+		n.Selection = e.selection()
 	}
 	if e.win.focus == e {
 		n.States = n.States.With(commonv1.ElementState_ELEMENT_STATE_FOCUSED)
 	}
+}
+
+// selection is what is selected of a text, or where its caret is; nil where there is no text.
+func (e *element) selection() *executor.TextRange {
+	if !e.takesText {
+		return nil
+	}
+	from, to := e.selected(characters(e.value))
+	if e.told == nil || e.told.Start != from || e.told.Length != to-from {
+		e.told = &executor.TextRange{Start: from, Length: to - from}
+	}
+	return e.told
 }
 
 // cutText cuts at a number of characters, never inside one (C8.5).

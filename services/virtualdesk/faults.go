@@ -22,6 +22,7 @@ type planned struct {
 	count       int
 	happens     bool
 	disturbance Disturbance
+	focus       executor.Object
 }
 
 type plannedKind int
@@ -34,6 +35,7 @@ const (
 	plannedFreeze
 	plannedPartial
 	plannedDisturb
+	plannedRefocus
 )
 
 // Disturbance is a set of parts of the user's desk (C12.5).
@@ -50,10 +52,13 @@ const (
 
 // takePlanned takes the next fault of an app; one for text waits for an act with text.
 func (a *app) takePlanned(text bool) planned {
-	if len(a.planned) == 0 || a.planned[0].kind == plannedPartial && !text {
+	if len(a.planned) == 0 {
 		return planned{}
 	}
 	f := a.planned[0]
+	if !text && (f.kind == plannedPartial || f.kind == plannedRefocus) {
+		return planned{}
+	}
 	a.planned = append([]planned(nil), a.planned[1:]...)
 	return f
 }
@@ -151,17 +156,21 @@ func (d *Desk) Freeze(appID string) error {
 // Thaw makes a frozen app answer again and do what it was asked for before it froze.
 func (d *Desk) Thaw(appID string) error {
 	return d.faultApp(appID, func(a *app) error {
-		if a.thaw == nil {
-			return nil
-		}
-		late := a.late
-		close(a.thaw)
-		a.thaw, a.late = nil, nil
-		for _, do := range late {
-			do()
+		if a.thaw != nil {
+			a.melt()
 		}
 		return nil
 	})
+}
+
+// melt ends the freeze of an app that is frozen.
+func (a *app) melt() {
+	late := a.late
+	close(a.thaw)
+	a.thaw, a.late = nil, nil
+	for _, do := range late {
+		do()
+	}
 }
 
 // Die ends the app's process and all its windows (TARGET_MISSING).
@@ -207,7 +216,7 @@ func (d *Desk) Unlock() error { return d.setLocked(false) }
 func (d *Desk) setLocked(locked bool) error {
 	return d.fault(func() error {
 		d.user.locked = locked
-		d.emit(executor.ChangeAbilities, 0)
+		d.emit(executor.ChangeLock, 0)
 		return nil
 	})
 }
@@ -216,6 +225,7 @@ func (d *Desk) setLocked(locked bool) error {
 func (d *Desk) UserPointerMoves(x, y float64) error {
 	return d.fault(func() error {
 		d.user.pointerX, d.user.pointerY = x, y
+		d.user.input++
 		return nil
 	})
 }
@@ -225,6 +235,7 @@ func (d *Desk) UserActivates(windowID uint64) error {
 	return d.faultWindow(windowID, func(w *window) error {
 		d.restack(w, d.stack[len(d.stack)-1])
 		d.user.focus, d.user.active = w.id, w.id
+		d.user.input++
 		d.emit(executor.ChangeWindows, w.app.pid)
 		return nil
 	})

@@ -87,6 +87,7 @@ func (d *Desk) SetValue(o executor.Object, value string) error {
 		default:
 			e.value = value
 		}
+		e.caretEnd()
 		return nil
 	})
 }
@@ -193,6 +194,7 @@ func (d *Desk) replaceElement(o executor.Object, copies int) ([]executor.Object,
 func (e *element) copied() *element {
 	c := *e
 	c.parent = nil
+	c.scroll, c.drawing = e.scroll.copied(), e.drawing.copied()
 	c.children = make([]*element, 0, len(e.children))
 	for _, child := range e.children {
 		c.children = append(c.children, child.copied())

@@ -8,7 +8,8 @@ import (
 // buildFormApp opens the form and, on top, its log.
 func buildFormApp(d *Desk, a *app) {
 	w := d.openWindow(a, frame{title: "Form", bounds: rect(80, 60, 640, 580), role: commonv1.Role_ROLE_WINDOW})
-	buildMenuBar(d, w.root)
+	d.addMenuBar(w, formMenu())
+	w.root.hooks.context = contextOf("Refresh", "Properties")
 	heading := plain(commonv1.Role_ROLE_HEADING, "Account", rect(24, 66, 300, 28))
 	d.attach(w.root, heading)
 	buildTexts(d, w.root)
@@ -19,33 +20,19 @@ func buildFormApp(d *Desk, a *app) {
 	buildLog(d, a)
 }
 
-// buildMenuBar adds a bar with one menu, which opens as a surface of its own.
-func buildMenuBar(d *Desk, root *element) {
-	bar := d.attach(root, plain(commonv1.Role_ROLE_MENU_BAR, "Menu bar", rect(0, 30, 640, 26)))
-	menu := expandable(commonv1.Role_ROLE_MENU, "File", rect(8, 30, 56, 26), showFileMenu)
-	menu.ident = "file"
-	d.attach(bar, menu)
-}
-
-func showFileMenu(d *Desk, opener *element, on bool) {
-	w := opener.win
-	if !on {
-		d.closePopup(w, w.openedBy(opener))
-		return
-	}
-	p := d.openPopup(w, commonv1.SurfaceKind_SURFACE_KIND_MENU, rect(8, 56, 170, 76), "File")
-	p.opener = opener
-	d.attach(p.root, menuItem("Clear form", rect(4, 4, 162, 32), func(d *Desk, e *element) {
-		for _, name := range []string{"name", "notes"} {
-			if x := e.win.find(name); x != nil {
-				x.value = ""
+func formMenu() *menu {
+	return &menu{name: "File", entries: []*entry{
+		{name: "Clear form", do: func(d *Desk, w *window) {
+			for _, name := range []string{"name", "notes"} {
+				if x := w.find(name); x != nil {
+					x.value = ""
+					x.caretEnd()
+				}
 			}
-		}
-		d.note(e.win, "Form cleared")
-		d.dismiss(e)
-	}))
-	wrap := checkable(commonv1.Role_ROLE_CHECK_MENU_ITEM, "Keep open", rect(4, 40, 162, 32))
-	d.attach(p.root, wrap)
+			d.note(w, "Form cleared")
+		}},
+		{name: "Keep open", check: true},
+	}}
 }
 
 func caption(d *Desk, root *element, text string, x, y float64) {
@@ -63,7 +50,10 @@ func buildTexts(d *Desk, root *element) {
 	notes := textArea("Notes", rect(24, 182, 280, 72))
 	notes.ident = "notes"
 	notes.hooks.change = says("Notes changed")
-	notes.hooks.submit = func(d *Desk, e *element) { e.value += "\n" }
+	notes.hooks.submit = func(_ *Desk, e *element) {
+		e.caretEnd()
+		e.insert("\n")
+	}
 	d.attach(root, notes)
 	caption(d, root, "Password", 24, 264)
 	secret := secureField("Password", rect(24, 284, 280, 28), d.password)
@@ -185,7 +175,7 @@ func (d *Desk) openDialog(owner *window, c dialog) *window {
 	w := d.openWindow(owner.app, frame{
 		title: c.title, bounds: rect(b.X+b.W/2-150, b.Y+b.H/2-80, 300, 150), role: commonv1.Role_ROLE_DIALOG,
 	})
-	w.dialog, w.modal, w.owner = true, true, owner.id
+	w.dialog, w.modal, w.fixed, w.owner = true, true, true, owner.id
 	d.restack(w, owner)
 	closing := func(said string) func(*Desk, *element) {
 		return func(d *Desk, e *element) {
@@ -237,6 +227,7 @@ func buildLog(d *Desk, a *app) {
 	w := d.openWindow(a, frame{title: "Log", bounds: rect(780, 80, 320, 400), role: commonv1.Role_ROLE_WINDOW})
 	d.next.renderer++
 	w.page, w.renderer = d.newPage("log"), d.next.renderer
+	w.destination = "https://log.test:443"
 	page := d.attach(w.root, plain(commonv1.Role_ROLE_WEB_AREA, "Log", rect(0, 30, 320, 370)))
 	list := plain(commonv1.Role_ROLE_LIST, "Events", rect(16, 46, 288, logRows*logRowHeight+8))
 	list.ident = "log"

@@ -52,7 +52,47 @@ func (c *canvas) field(e *element, k palette) {
 			inner.Y += 20
 		}
 	default:
+		if from, to := e.selected(characters(e.value)); from != to {
+			c.fill(rect(inner.X+float64(from*charW), inner.Y+4, float64((to-from)*charW), inner.H-8), k.soft)
+		}
 		c.text(inner, e.value, l)
+	}
+}
+
+// cell paints a cell of a table, or of a grid: what it holds, if it holds anything.
+func (c *canvas) cell(e *element, k palette) {
+	shown := e.name
+	if e.parent != nil && e.parent.parent != nil && e.parent.parent.hooks.text != nil {
+		shown = e.value
+		if e.has(commonv1.ElementState_ELEMENT_STATE_SELECTED) {
+			c.fill(inset(e.bounds, 1), k.soft)
+		}
+	}
+	c.text(inset(e.bounds, 8), shown, lettering{face: regular(), color: inkOf(e, k), align: left})
+}
+
+// surfaceOf paints what is drawn or written on, and how far something is scrolled.
+func (c *canvas) surfaceOf(e *element, k palette) {
+	c.bordered(e.bounds, c.focused(e, look{radius: 2, width: 1, border: k.line, back: k.field}, k))
+	l := lettering{face: regular(), color: k.ink, align: left}
+	switch {
+	case e.role == commonv1.Role_ROLE_SCROLL_BAR:
+		part := 0.0
+		if e.rng != nil && e.rng.Max > e.rng.Min {
+			part = (e.number - e.rng.Min) / (e.rng.Max - e.rng.Min)
+		}
+		c.round(rect(e.bounds.X+3, e.bounds.Y+3+part*(e.bounds.H-36), e.bounds.W-6, 30), 3, k.faint)
+	case e.role == commonv1.Role_ROLE_TERMINAL:
+		lines := strings.Split(e.value, "\n")
+		fits := int(e.bounds.H-8) / charH
+		lines = lines[max(0, len(lines)-fits):]
+		for i, s := range lines {
+			c.text(rect(e.bounds.X+6, e.bounds.Y+4+float64(i*charH), e.bounds.W-12, charH), s, l)
+		}
+	case e.drawing != nil:
+		c.limited(inset(e.bounds, 1)).sketch(e.drawing, e.bounds.X, e.bounds.Y, k.accent)
+	default:
+		c.text(inset(e.bounds, 6), e.value, l)
 	}
 }
 

@@ -13,7 +13,11 @@ import (
 // step is one act that may be sent: by which route, and what it does to the app.
 type step struct {
 	route commonv1.Route
-	do    func()
+	// also is another route that does the same, 0 for none; page says that a page's
+	// document can do it as well. It sets and selects, and never clicks (C2.8).
+	also commonv1.Route
+	page bool
+	do   func()
 	// count is how many characters it delivers; partial delivers fewer.
 	count   int
 	partial func(n int)
@@ -22,7 +26,8 @@ type step struct {
 // sending is what a step is sent to, and the event it leaves.
 type sending struct {
 	app     *app
-	element *element
+	window  *window  // nil for a launch
+	element *element // nil when it is sent to a window as a whole
 	event   Event
 }
 
@@ -47,12 +52,32 @@ func (d *Desk) Perform(ctx context.Context, p executor.Performance, check execut
 	if a != 0 {
 		return executor.Refused(a)
 	}
-	if !slices.Contains(p.Routes, s.route) {
+	if s.route = s.permitted(p.Routes, onPage(e)); s.route == commonv1.Route_ROUTE_NONE {
 		return executor.Refused(refusal.AnswerNoPermittedRoute)
 	}
-	return d.send(ctx, sending{app: w.app, element: e, event: Event{
+	return d.send(ctx, sending{app: w.app, window: w, element: e, event: Event{
 		Window: w.id, App: w.app.id, Verb: p.Verb, Action: p.Action, Role: e.role, Element: e.name, Object: e.object,
 	}}, s)
+}
+
+// permitted is the first of the step's routes that is permitted.
+func (s step) permitted(routes []commonv1.Route, page bool) commonv1.Route {
+	own := []commonv1.Route{s.route, s.also}
+	if s.page && page {
+		own = append(own, commonv1.Route_ROUTE_PAGE_DOM)
+	}
+	for _, r := range own {
+		if r != commonv1.Route_ROUTE_UNSPECIFIED && slices.Contains(routes, r) {
+			return r
+		}
+	}
+	return commonv1.Route_ROUTE_NONE
+}
+
+// onPage says whether an element belongs to a page's document.
+func onPage(e *element) bool {
+	area := e.up(func(p *element) bool { return p.role == commonv1.Role_ROLE_WEB_AREA })
+	return area != nil && e.win.page.Document != ""
 }
 
 // admit answers why an element takes no act of this verb now, or zero.
@@ -81,7 +106,8 @@ func supported(v commonv1.Verb) bool {
 	switch v {
 	case commonv1.Verb_VERB_CLICK_ELEMENT, commonv1.Verb_VERB_SET_VALUE, commonv1.Verb_VERB_SELECT_OPTION,
 		commonv1.Verb_VERB_PERFORM, commonv1.Verb_VERB_SET_EXPANDED, commonv1.Verb_VERB_SET_CHECKED,
-		commonv1.Verb_VERB_FOCUS_ELEMENT, commonv1.Verb_VERB_TYPE_TEXT:
+		commonv1.Verb_VERB_FOCUS_ELEMENT, commonv1.Verb_VERB_TYPE_TEXT, commonv1.Verb_VERB_SELECT_TEXT,
+		commonv1.Verb_VERB_SCROLL_ELEMENT:
 		return true
 	}
 	return false
@@ -186,7 +212,7 @@ func (d *Desk) sendToFrozen(ctx context.Context, to sending, s step) executor.De
 
 // effect changes the app, when what the act was sent to is still there.
 func (d *Desk) effect(to sending, do func()) {
-	if to.element != nil && !d.alive(to.element) {
+	if to.element != nil && !d.alive(to.element) || to.window != nil && d.byID(to.window.id) != to.window {
 		return
 	}
 	do()
@@ -196,15 +222,24 @@ func (d *Desk) effect(to sending, do func()) {
 // later is a delayed effect; Close stops it or waits for it.
 func (d *Desk) later(to sending, do func()) {
 	pid := to.app.pid
+	d.after(to.app.delay, func() {
+		if to.app.pid == pid {
+			d.effect(to, do)
+		}
+	})
+}
+
+// after does something later, under the desk's lock, unless the desk closes before.
+func (d *Desk) after(wait time.Duration, do func()) {
 	d.running.Add(1)
 	var t *time.Timer
-	t = time.AfterFunc(to.app.delay, func() {
+	t = time.AfterFunc(wait, func() {
 		defer d.running.Done()
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		delete(d.timers, t)
-		if !d.closed && to.app.pid == pid {
-			d.effect(to, do)
+		if !d.closed {
+			do()
 		}
 	})
 	d.timers[t] = struct{}{}

@@ -3,6 +3,7 @@ package virtualdesk
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 
 	commonv1 "fairlead.dev/gen/fairlead/common/v1"
@@ -16,7 +17,7 @@ var _ executor.Platform = (*Desk)(nil)
 // Name returns "virtual".
 func (d *Desk) Name() string { return "virtual" }
 
-// Abilities says what works now: everything semantic, no pointer, keys or pages (C9.5).
+// Abilities says what works now: everything, unless its permission is taken away (C9.5).
 func (d *Desk) Abilities(context.Context) []executor.Ability {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -29,18 +30,15 @@ func (d *Desk) Abilities(context.Context) []executor.Ability {
 		}
 		return executor.Ability{Kind: k, Able: true}
 	}
-	missing := func(k commonv1.AbilityKind) executor.Ability {
-		return executor.Ability{Kind: k, Reason: commonv1.AbilityReason_ABILITY_REASON_NOT_OFFERED}
-	}
 	return []executor.Ability{
 		offered(commonv1.AbilityKind_ABILITY_KIND_WINDOWS),
 		offered(commonv1.AbilityKind_ABILITY_KIND_TREE),
 		offered(commonv1.AbilityKind_ABILITY_KIND_CAPTURE),
 		offered(commonv1.AbilityKind_ABILITY_KIND_SEMANTIC),
 		offered(commonv1.AbilityKind_ABILITY_KIND_LAUNCH),
-		missing(commonv1.AbilityKind_ABILITY_KIND_POINTER),
-		missing(commonv1.AbilityKind_ABILITY_KIND_KEYBOARD),
-		missing(commonv1.AbilityKind_ABILITY_KIND_PAGE),
+		offered(commonv1.AbilityKind_ABILITY_KIND_POINTER),
+		offered(commonv1.AbilityKind_ABILITY_KIND_KEYBOARD),
+		offered(commonv1.AbilityKind_ABILITY_KIND_PAGE),
 	}
 }
 
@@ -73,14 +71,19 @@ func (d *Desk) Windows(ctx context.Context) ([]executor.Window, error) {
 		return nil, failAt(a, commonv1.Stage_STAGE_WALK)
 	}
 	windows := make([]executor.Window, 0, len(d.stack))
-	for i, w := range d.stack {
-		windows = append(windows, executor.Window{
-			Identity: w.identity(), Title: w.title, Bounds: w.bounds, Stacking: i,
-			Hidden: w.hidden, Dialog: w.dialog, Modal: w.modal, Owner: w.owner,
-			Surfaces: w.surfaces(), Scale: d.scaleOf(w.bounds), Page: w.page,
-		})
+	for _, w := range d.stack {
+		windows = append(windows, d.listed(w))
 	}
 	return windows, nil
+}
+
+// listed is a window as it is listed.
+func (d *Desk) listed(w *window) executor.Window {
+	return executor.Window{
+		Identity: w.identity(), Title: w.title, Bounds: w.bounds, Stacking: slices.Index(d.stack, w),
+		Hidden: w.hidden, Dialog: w.dialog, Modal: w.modal, Owner: w.owner,
+		Surfaces: w.surfaces(), Scale: d.scaleOf(w.bounds), Page: w.page, Destination: w.destination,
+	}
 }
 
 func (w *window) surfaces() []executor.Surface {
@@ -196,7 +199,8 @@ func (d *Desk) Desk(ctx context.Context) (executor.DeskState, error) {
 	s := executor.DeskState{
 		PointerX: d.user.pointerX, PointerY: d.user.pointerY,
 		Focus: d.user.focus, Active: d.user.active, Clipboard: d.user.clipboard, Locked: d.user.locked,
-		Stacking: make([]uint64, 0, len(d.stack)),
+		Stacking:     make([]uint64, 0, len(d.stack)),
+		AgentPointer: &executor.Point{X: d.seat.pointer.X, Y: d.seat.pointer.Y}, Input: d.user.input,
 	}
 	for _, w := range d.stack {
 		s.Stacking = append(s.Stacking, w.id)

@@ -22,6 +22,13 @@ type window struct {
 	root          *element // nil for a window without elements
 	popups        []*popup // lowest first
 	focus         *element // the app's own keyboard focus, never the user's (C8.4)
+	menus         []*menu
+	drawing       *drawing // what is drawn on a window without elements
+	site          *site    // what a browser shows, nil for other windows
+	destination   string
+	fixed         bool                      // it cannot be resized
+	kept          string                    // what a note pad saved
+	closing       func(*Desk, *window) bool // asked to close: whether it does something else
 
 	treeHidden bool
 	notReady   int // reads left that find no tree built yet
@@ -36,6 +43,8 @@ type popup struct {
 	bounds executor.Rect // points of the toplevel surface
 	root   *element
 	opener *element
+	// context says that a press elsewhere closes it.
+	context bool
 }
 
 // frame is what a new window starts with.

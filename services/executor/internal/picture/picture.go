@@ -35,20 +35,30 @@ type Region struct{ X, Y, W, H float64 }
 
 // Paint covers the regions and returns how many lie in the picture.
 func Paint(img *image.RGBA, regions []Region) int {
-	painted := 0
 	ink := image.NewUniform(color.RGBA{A: 0xff})
 	for _, r := range regions {
-		box := image.Rect(
-			int(math.Floor(r.X))-margin, int(math.Floor(r.Y))-margin,
-			int(math.Ceil(r.X+r.W))+margin, int(math.Ceil(r.Y+r.H))+margin,
-		).Add(img.Rect.Min).Intersect(img.Rect)
-		if box.Empty() {
-			continue
-		}
-		draw.Draw(img, box, ink, image.Point{}, draw.Src)
-		painted++
+		draw.Draw(img, r.box().Add(img.Rect.Min).Intersect(img.Rect), ink, image.Point{}, draw.Src)
 	}
-	return painted
+	return Touching(regions, img.Rect.Sub(img.Rect.Min))
+}
+
+// Touching returns how many of the regions lie in a part of the picture.
+func Touching(regions []Region, part image.Rectangle) int {
+	n := 0
+	for _, r := range regions {
+		if r.box().Overlaps(part) {
+			n++
+		}
+	}
+	return n
+}
+
+// box is what is painted of a region.
+func (r Region) box() image.Rectangle {
+	return image.Rect(
+		int(math.Floor(r.X))-margin, int(math.Floor(r.Y))-margin,
+		int(math.Ceil(r.X+r.W))+margin, int(math.Ceil(r.Y+r.H))+margin,
+	)
 }
 
 // Shrink returns the picture with at most LongEdge pixels on its long edge. Every

@@ -10,7 +10,11 @@
 //   - a press without any visible consequence is SUSPECTED_NOOP only if both trees were
 //     whole, so that "no change" was really read; else it is UNVERIFIABLE;
 //   - a toggle that kept its state while windows opened or closed asks something first:
-//     UNVERIFIABLE, not a suspicion.
+//     UNVERIFIABLE, not a suspicion; so does a window that was asked to close;
+//   - a chord or a hover that shows nothing proves nothing: it need not have a consequence;
+//   - a window or page that went elsewhere than asked for is UNVERIFIABLE: neither what was
+//     wanted, nor nothing;
+//   - in a page only what was read from the page itself says what a text is.
 package readback
 
 import (
@@ -40,8 +44,10 @@ const (
 	TextReadback       Method = 3
 	SelectionReadback  Method = 4
 	StateReadback      Method = 5
+	GeometryReadback   Method = 6
 	TreeDelta          Method = 7
 	WindowSetChange    Method = 8
+	PageReadback       Method = 9
 	methodsOnWireLimit        = 32
 )
 
@@ -87,6 +93,22 @@ const (
 	Type
 	// Option wants an option to be selected.
 	Option
+	// Maybe wants nothing for certain: a chord, a hover.
+	Maybe
+	// Slide wants the value of a range to change.
+	Slide
+	// Scroll wants something else to be in view.
+	Scroll
+	// Span wants a part of the text to be selected.
+	Span
+	// Move and Size want the window to have a place, or a size.
+	Move
+	Size
+	// Hide wants the window to be minimised, Close to be gone.
+	Hide
+	Close
+	// Page wants another document in the page.
+	Page
 )
 
 // Claim is one act and what may confirm it.
@@ -104,7 +126,17 @@ type Claim struct {
 	Submitted bool
 	// Number wanted, and the step of its range.
 	Number, Step float64
+	// Range wanted by Span.
+	Range Range
+	// Place wanted by Move, which looks at X and Y, and by Size, which looks at W and H.
+	Place Place
 }
+
+// Range is a part of a text, in characters.
+type Range struct{ Start, Length int }
+
+// Place is where a window is.
+type Place struct{ X, Y, W, H float64 }
 
 // State is what is true of an element.
 type State struct{ Checked, Mixed, Pressed, Selected, Expanded, Focused bool }
@@ -132,6 +164,21 @@ type Facts struct {
 	TreeChanged bool
 	// OptionFound and OptionSelected are about the option named by select_option.
 	OptionFound, OptionSelected bool
+	// Selected is the selected part of the text before and after, nil where none was told.
+	SelectedBefore, SelectedAfter *Range
+	// InPage says that the element belongs to a page, FromPage that the page itself was read.
+	InPage, FromPage bool
+
+	// WindowSeen says that the window was seen again, WindowGone that it is gone for certain.
+	WindowSeen, WindowGone    bool
+	HiddenBefore, HiddenAfter bool
+	PlaceBefore, PlaceAfter   Place
+	// PageSeen says that the page of the window was read before and after, PageChanged that
+	// it is another document.
+	PageSeen, PageChanged bool
+	// WasThere and IsThere say that the page was, or is, where it was sent. An act that
+	// names no destination finds every document there.
+	WasThere, IsThere bool
 }
 
 // Verdict is what the facts prove.
@@ -162,6 +209,18 @@ func Judge(c Claim, f Facts) Verdict {
 		return typed(c, f)
 	case Option:
 		return option(c, f)
+	case Maybe:
+		return maybe(c, f)
+	case Slide:
+		return slide(c, f)
+	case Scroll:
+		return scroll(c, f)
+	case Span:
+		return span(c, f)
+	case Move, Size, Hide, Close:
+		return window(c, f)
+	case Page:
+		return page(c, f)
 	default:
 		return nothing
 	}
@@ -171,6 +230,8 @@ func consequence(c Claim, f Facts) Verdict {
 	switch {
 	case f.WindowsChanged && c.May.Has(WindowSetChange):
 		return said(WindowSetChange, true, true)
+	case f.PageSeen && f.PageChanged && c.May.Has(PageReadback):
+		return said(PageReadback, true, true)
 	case !c.May.Has(TreeDelta):
 		return nothing
 	case f.TreeChanged:
@@ -223,31 +284,36 @@ func value(c Claim, f Facts) Verdict {
 	}
 	if f.ValueAfter != c.Text && changed {
 		// The app made something else of it: neither what was asked for, nor nothing.
-		return Verdict{Effect: Unverifiable, Method: ValueReadback, Changed: true, Partial: -1}
+		return elsewhere(ValueReadback)
 	}
 	return said(ValueReadback, f.ValueAfter == c.Text, changed)
 }
 
 func typed(c Claim, f Facts) Verdict {
-	if !f.Found || !c.May.Has(TextReadback) || !c.TextKnown || f.ValueCut {
+	by := TextReadback
+	if f.InPage {
+		by = PageReadback
+	}
+	unread := !f.Found || f.ValueCut || f.InPage && !f.FromPage
+	if unread || !c.May.Has(by) || !c.TextKnown {
 		return nothing
 	}
 	changed := f.ValueBefore != f.ValueAfter
 	switch {
 	case f.ValueAfter == c.Text:
-		return said(TextReadback, true, changed)
+		return said(by, true, changed)
 	case c.Submitted:
 		// The text went where Return sent it; what is there now is not what was typed.
 		return nothing
 	case !changed:
-		return said(TextReadback, false, false)
+		return said(by, false, false)
 	case f.ValueAfter != "" && strings.HasPrefix(c.Text, f.ValueAfter):
 		v := nothing
-		v.Method, v.Changed = TextReadback, true
+		v.Method, v.Changed = by, true
 		v.Partial = max(0, utf8.RuneCountInString(f.ValueAfter)-kept(c, f))
 		return v
 	default:
-		return Verdict{Effect: Unverifiable, Method: TextReadback, Changed: true, Partial: -1}
+		return elsewhere(by)
 	}
 }
 
@@ -273,6 +339,99 @@ func option(c Claim, f Facts) Verdict {
 	default:
 		return nothing
 	}
+}
+
+func maybe(c Claim, f Facts) Verdict {
+	if v := consequence(c, f); v.Effect == Confirmed {
+		return v
+	}
+	return nothing
+}
+
+func slide(c Claim, f Facts) Verdict {
+	if !f.Found || f.ValueCut || !c.May.Has(ValueReadback) {
+		return nothing
+	}
+	changed := f.ValueBefore != f.ValueAfter
+	return said(ValueReadback, changed, changed)
+}
+
+func scroll(c Claim, f Facts) Verdict {
+	moved := f.Found && f.ValueBefore != f.ValueAfter && c.May.Has(ValueReadback)
+	switch {
+	case f.TreeChanged && c.May.Has(TreeDelta):
+		return said(TreeDelta, true, true)
+	case moved:
+		return said(ValueReadback, true, true)
+	case f.TreesWhole && c.May.Has(TreeDelta):
+		return said(TreeDelta, false, false)
+	default:
+		return nothing
+	}
+}
+
+func span(c Claim, f Facts) Verdict {
+	if !f.Found || f.SelectedAfter == nil || !c.May.Has(SelectionReadback) {
+		return nothing
+	}
+	changed := f.SelectedBefore == nil || *f.SelectedBefore != *f.SelectedAfter
+	return said(SelectionReadback, *f.SelectedAfter == c.Range, changed)
+}
+
+// window judges what was wanted of the window itself.
+func window(c Claim, f Facts) Verdict {
+	if c.Wish == Close {
+		switch {
+		case !c.May.Has(WindowSetChange) || !f.WindowGone && !f.WindowSeen:
+			return nothing
+		case !f.WindowGone && f.WindowsChanged:
+			return elsewhere(WindowSetChange)
+		default:
+			return said(WindowSetChange, f.WindowGone, f.WindowGone)
+		}
+	}
+	if f.WindowGone || !f.WindowSeen || !c.May.Has(GeometryReadback) {
+		return nothing
+	}
+	was, is, want := f.PlaceBefore, f.PlaceAfter, c.Place
+	switch c.Wish {
+	case Hide:
+		return said(GeometryReadback, f.HiddenAfter, f.HiddenAfter != f.HiddenBefore)
+	case Move:
+		return placed(was.X, is.X, want.X, was.Y, is.Y, want.Y)
+	default:
+		return placed(was.W, is.W, want.W, was.H, is.H, want.H)
+	}
+}
+
+// placed compares two lengths with what was wanted, to the point.
+func placed(was1, is1, want1, was2, is2, want2 float64) Verdict {
+	const point = 1
+	holds := math.Abs(is1-want1) < point && math.Abs(is2-want2) < point
+	changed := was1 != is1 || was2 != is2
+	if changed && !holds {
+		return elsewhere(GeometryReadback)
+	}
+	return said(GeometryReadback, holds, changed)
+}
+
+func page(c Claim, f Facts) Verdict {
+	switch {
+	case !f.PageSeen || !c.May.Has(PageReadback):
+		return nothing
+	case f.PageChanged && !f.IsThere:
+		return elsewhere(PageReadback)
+	case !f.PageChanged && f.WasThere:
+		// It may have gone to another part of the same document.
+		return nothing
+	default:
+		return said(PageReadback, f.PageChanged, f.PageChanged)
+	}
+}
+
+// elsewhere is a change that is not the one that was wanted.
+func elsewhere(by Method) Verdict {
+	return Verdict{Effect: Unverifiable, Method: by, Changed: true, Partial: -1}
 }
 
 func said(m Method, holds, changed bool) Verdict {
