@@ -72,10 +72,31 @@ func leaseProto(l lease.Lease, now lease.Instant) *commonv1.Lease {
 }
 
 func actOf(req *policyv1.DecideRequest) act {
-	f := req.GetFacts()
+	a := factsOf(req.GetFacts())
+	a.session, a.id = ident.SessionID(req.GetSessionId()), ident.ActID(req.GetActId())
+	a.digest, a.incarnation = req.GetActDigest(), req.GetIncarnation()
+	a.snapshot = ident.SnapshotID(req.GetSnapshotId())
+	return a
+}
+
+// stepsOf converts a sequence. The element of a step is not known yet: it will be the one
+// enabled element of the step's role in the frame that the step before it leaves (C3.9).
+// So a step that names a role is judged as one that names an element, and all that is
+// judged of that element is its role; its digest, its secure bit and whether there is
+// exactly one are judged when its turn comes, by Decide.
+func stepsOf(req *policyv1.ForeseeRequest) []act {
+	var out []act
+	for _, f := range req.GetSteps() {
+		a := factsOf(f)
+		a.session, a.id = ident.SessionID(req.GetSessionId()), ident.ActID(req.GetActId())
+		a.hasElement = a.hasElement || a.role != commonv1.Role_ROLE_UNSPECIFIED
+		out = append(out, a)
+	}
+	return out
+}
+
+func factsOf(f *policyv1.ActFacts) act {
 	return act{
-		session:     ident.SessionID(req.GetSessionId()),
-		id:          ident.ActID(req.GetActId()),
 		verb:        f.GetVerb(),
 		role:        f.GetRole(),
 		secure:      f.GetSecure(),
@@ -85,11 +106,20 @@ func actOf(req *policyv1.DecideRequest) act {
 		hasPage:     f.GetPage() != nil,
 		page:        pageOf(f.GetPage()),
 		hasElement:  len(f.GetElementDigest()) > 0,
+		owned:       f.GetOwned(),
 		textLength:  f.GetTextLength(),
-		digest:      req.GetActDigest(),
-		incarnation: req.GetIncarnation(),
-		snapshot:    ident.SnapshotID(req.GetSnapshotId()),
+		destination: f.GetDestination(),
 	}
+}
+
+func changeResponse(f *commonv1.Fence, e change) *policyv1.WatchLeaseChangesResponse {
+	resp := &policyv1.WatchLeaseChangesResponse{Fence: f}
+	if e.granted != nil {
+		resp.Event = &policyv1.WatchLeaseChangesResponse_LeaseGranted{LeaseGranted: e.granted}
+	} else {
+		resp.Event = &policyv1.WatchLeaseChangesResponse_LeaseEnded{LeaseEnded: e.ended}
+	}
+	return resp
 }
 
 func decideResponse(f *commonv1.Fence, ans answer) *policyv1.DecideResponse {

@@ -26,18 +26,23 @@ const secureRule = "floor:secure-field"
 
 // act is one act to decide on: facts the host resolved.
 type act struct {
-	session     ident.SessionID
-	id          ident.ActID
-	verb        commonv1.Verb
-	role        commonv1.Role
-	secure      bool
-	app         string
-	hasWindow   bool
-	window      ident.Window
-	hasPage     bool
-	page        ident.Page
-	hasElement  bool
-	textLength  uint32
+	session    ident.SessionID
+	id         ident.ActID
+	verb       commonv1.Verb
+	role       commonv1.Role
+	secure     bool
+	app        string
+	hasWindow  bool
+	window     ident.Window
+	hasPage    bool
+	page       ident.Page
+	hasElement bool
+	// owned says that it goes to the keyboard target the session owns (C8.1).
+	owned      bool
+	textLength uint32
+	// destination is where a page act leads, or where the bound page is; in judge, once it
+	// was looked at, in the form that rules see.
+	destination string
 	digest      []byte
 	incarnation []byte
 	snapshot    ident.SnapshotID
@@ -92,11 +97,8 @@ func (p *Policy) judge(a act) answer {
 	defer p.mu.Unlock()
 	ans := answer{effect: effectOf(a)}
 	s := p.sessions[a.session]
-	switch {
-	case s == nil:
-		return ans.no(refusal.SessionUnknown, "")
-	case s.stopped:
-		return ans.no(refusal.UserStopped, "")
+	if code := s.withheld(); code != 0 {
+		return ans.no(code, "")
 	}
 	// Off limits comes before everything the agent could change (C10.4).
 	for _, app := range a.apps() {
@@ -104,9 +106,20 @@ func (p *Policy) judge(a act) answer {
 			return ans.no(codeOf(v), v.Rule)
 		}
 	}
+	place, ok := rules.Place(a.destination)
+	if !ok {
+		return ans.no(refusal.InvalidBinding, "")
+	}
+	if v := rules.PlaceOnFloor(place); !v.Allowed {
+		return ans.no(codeOf(v), v.Rule)
+	}
+	a.destination = place
 	rule := ruleOf(a.verb)
 	if !bound(a, rule.GetBinding()) {
 		return ans.no(refusal.InvalidBinding, "")
+	}
+	if a.hasPage && place == "" {
+		return ans.no(refusal.PolicyForbidden, rules.FloorUnplaced)
 	}
 	if a.secure || a.role == commonv1.Role_ROLE_SECURE_FIELD {
 		return ans.no(refusal.SecureField, secureRule)
@@ -125,7 +138,9 @@ func (p *Policy) judge(a act) answer {
 	if !v.Allowed {
 		return ans.no(codeOf(v), v.Rule)
 	}
-	p.addRoutes(a, question, now, &ans)
+	if v := p.addRoutes(a, question, now, &ans); v.Blocked {
+		return ans.no(codeOf(v), v.Rule)
+	}
 	if len(ans.routes) == 0 {
 		return ans.no(refusal.NoPermittedRoute, v.Rule)
 	}
@@ -147,8 +162,12 @@ func (a act) apps() []string {
 }
 
 // bound reports whether the facts are those of an act with that binding (C3.7). A
-// missing window, page or element is not filled in by anybody here.
+// missing window, page, element or destination is not filled in by anybody here, and
+// what belongs to another binding is not passed over.
 func bound(a act, binding commonv1.Binding) bool {
+	if a.destination != "" && !a.hasPage || a.owned && binding != commonv1.Binding_BINDING_KEYBOARD {
+		return false
+	}
 	if binding == commonv1.Binding_BINDING_RESOLUTION {
 		return !a.hasWindow && !a.hasPage
 	}
@@ -158,9 +177,12 @@ func bound(a act, binding commonv1.Binding) bool {
 	switch binding {
 	case commonv1.Binding_BINDING_ELEMENT:
 		return a.hasElement
+	case commonv1.Binding_BINDING_KEYBOARD:
+		// A named element, or the keyboard target the session owns: keys go nowhere else (C8.1).
+		return a.hasElement || a.owned
 	case commonv1.Binding_BINDING_PAGE:
-		return a.hasPage
-	case commonv1.Binding_BINDING_POINT, commonv1.Binding_BINDING_WINDOW, commonv1.Binding_BINDING_KEYBOARD:
+		return a.hasPage && (a.destination != "" || a.verb != commonv1.Verb_VERB_NAVIGATE)
+	case commonv1.Binding_BINDING_POINT, commonv1.Binding_BINDING_WINDOW:
 		return true
 	default:
 		return false
@@ -169,54 +191,62 @@ func bound(a act, binding commonv1.Binding) bool {
 
 func (s *session) question(action string, a act, ans answer) rules.Question {
 	return rules.Question{
-		UID:        s.uid,
-		Client:     s.client,
-		Vision:     s.vision,
-		Remote:     s.remote,
-		Action:     action,
-		App:        a.app,
-		Class:      nameOf(ans.class),
-		Verb:       nameOf(a.verb),
-		Role:       nameOf(a.role),
-		Effect:     nameOf(ans.effect),
-		Secure:     a.secure,
-		Window:     a.hasWindow,
-		Page:       a.hasPage,
-		TextLength: a.textLength,
+		UID:         s.uid,
+		Client:      s.client,
+		Vision:      s.vision,
+		Remote:      s.remote,
+		Action:      action,
+		App:         a.app,
+		Class:       nameOf(ans.class),
+		Verb:        nameOf(a.verb),
+		Role:        nameOf(a.role),
+		Effect:      nameOf(ans.effect),
+		Destination: a.destination,
+		Secure:      a.secure,
+		Window:      a.hasWindow,
+		Page:        a.hasPage,
+		TextLength:  a.textLength,
 	}
 }
 
-// addRoutes lists the routes the act may go by: those of a class the session holds a
-// live lease of for this target, less those a rule forbids (C7.5). A page route needs a
-// bound page. The leases they rest on go on record with the intent.
-func (p *Policy) addRoutes(a act, q rules.Question, now time.Duration, ans *answer) {
+// addRoutes lists the routes the act may go by: those that can carry it, of a class the
+// session holds a live lease of for this target, less those a rule forbids (C7.5). A page
+// route needs a bound page. The leases they rest on go on record with the intent. Where a
+// rule blocks the destination on one route, that is the answer.
+func (p *Policy) addRoutes(a act, q rules.Question, now time.Duration, ans *answer) rules.Verdict {
 	for _, r := range p.ways {
+		if !carries(r, a) {
+			continue
+		}
 		class := classOn(r, ans.class)
 		held, ok := p.leases.Covering(a.session, lease.Class(class), a.target(), now)
-		if !ok || (r.page && !a.hasPage) {
+		if !ok {
 			continue
 		}
 		q.Action = r.action
 		// Only a forbid counts, and the floor was asked already.
-		if p.rules.Forbids() && p.rules.Decide(q).Forbidden {
-			continue
+		if p.rules.Forbids() {
+			switch v := p.rules.Decide(q); {
+			case v.Blocked:
+				return v
+			case v.Forbidden:
+				continue
+			}
 		}
 		ans.routes = append(ans.routes, r.route)
 		if !slices.Contains(ans.leases, held.ID) {
 			ans.leases = append(ans.leases, held.ID)
 		}
 	}
+	return rules.Verdict{Allowed: true}
 }
 
 // still looks again at what a yes rested on.
 func (p *Policy) still(id ident.SessionID, leases ...ident.LeaseID) refusal.Code {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch s := p.sessions[id]; {
-	case s == nil:
-		return refusal.SessionUnknown
-	case s.stopped:
-		return refusal.UserStopped
+	if code := p.sessions[id].withheld(); code != 0 {
+		return code
 	}
 	for _, l := range leases {
 		if !p.leases.Has(id, l, p.boot()) {
@@ -305,6 +335,8 @@ func codeOf(v rules.Verdict) refusal.Code {
 	switch {
 	case v.Allowed:
 		return 0
+	case v.Blocked:
+		return refusal.BlockedURL
 	case v.Sensitive:
 		return refusal.SensitiveTarget
 	default:

@@ -16,6 +16,12 @@ import (
 	"fairlead.dev/services/shared/refusal"
 )
 
+const bank = `@id("bank") @code("BLOCKED_URL") forbid (principal, action, resource)
+	when { context.destination like "https://*.bank.example:*" };`
+
+// ownedTarget is what the session owns and the act does not name.
+func ownedTarget(r *policyv1.DecideRequest) { r.Facts.Owned, r.Facts.ElementDigest = true, nil }
+
 func TestDecideRefuses(t *testing.T) {
 	semanticOnCalc := func(t *testing.T, b *bench) { b.lease(t, semantic, app(calc)) }
 	tests := []struct {
@@ -75,6 +81,80 @@ func TestDecideRefuses(t *testing.T) {
 		{
 			name: "a verb that does not exist", bundle: permitAll, want: refusal.InvalidBinding, before: semanticOnCalc,
 			act: click(verb(999)),
+		},
+		{
+			name: "keys for nobody", bundle: permitAll, want: refusal.InvalidBinding,
+			act:    click(verb(pressKeys), facts(func(f *policyv1.ActFacts) { f.ElementDigest = nil })),
+			before: func(t *testing.T, b *bench) { b.lease(t, keyboard, app(calc)) },
+		},
+		{
+			name: "a press on the keyboard target", bundle: permitAll, want: refusal.InvalidBinding, before: semanticOnCalc,
+			act: click(facts(func(f *policyv1.ActFacts) { f.Owned = true })),
+		},
+		{
+			name: "a point on the keyboard target", bundle: permitAll, want: refusal.InvalidBinding,
+			act:    click(verb(clickPoint), facts(func(f *policyv1.ActFacts) { f.Owned = true })),
+			before: func(t *testing.T, b *bench) { b.lease(t, pointer, app(calc)) },
+		},
+		{
+			name: "keys for the keyboard target without a lease for keys", bundle: permitAll, missing: keyboard,
+			act: click(verb(pressKeys), ownedTarget), want: refusal.LeaseRequired, before: semanticOnCalc,
+		},
+		{
+			name: "keys for a keyboard target that is secure", bundle: permitAll, want: refusal.SecureField,
+			act:    click(verb(typeText), ownedTarget, facts(func(f *policyv1.ActFacts) { f.Secure = true })),
+			before: func(t *testing.T, b *bench) { b.lease(t, keyboard, app(calc)) }, rule: secureRule,
+		},
+		{
+			name: "a way to nowhere", bundle: permitAll, want: refusal.InvalidBinding, before: semanticOnCalc,
+			act: click(verb(navigate), leadingTo("")),
+		},
+		{
+			name: "a page of which nobody can say where it is", bundle: permitAll, want: refusal.PolicyForbidden,
+			before: semanticOnCalc, act: click(leadingTo("")), rule: rules.FloorUnplaced,
+		},
+		{
+			name: "a destination without a page", bundle: permitAll, want: refusal.InvalidBinding, before: semanticOnCalc,
+			act: click(facts(func(f *policyv1.ActFacts) { f.Destination = "https://shop.example" })),
+		},
+		{
+			name: "a destination that names no place", bundle: permitAll, want: refusal.InvalidBinding,
+			before: semanticOnCalc, act: click(verb(navigate), leadingTo("https://shop.example/basket")),
+		},
+		{
+			name: "a destination on the floor", bundle: permitAll, want: refusal.BlockedURL, before: semanticOnCalc,
+			act: click(verb(navigate), leadingTo("file:///etc")), rule: rules.FloorBlocked,
+		},
+		{
+			name: "a page on the floor", bundle: permitAll, want: refusal.BlockedURL, before: semanticOnCalc,
+			act: click(leadingTo("chrome://settings")), rule: rules.FloorBlocked,
+		},
+		{
+			name: "a destination on the floor without a lease", bundle: permitAll, want: refusal.BlockedURL,
+			act: click(verb(navigate), leadingTo("javascript:")), rule: rules.FloorBlocked,
+		},
+		{
+			name: "a destination that is none of the web", bundle: permitAll, want: refusal.PolicyForbidden,
+			before: semanticOnCalc, act: click(verb(navigate), leadingTo("ftp://shop.example")),
+			rule: rules.FloorUnsupported,
+		},
+		{
+			name: "a destination a rule blocks", bundle: permitAll + bank, want: refusal.BlockedURL, before: semanticOnCalc,
+			act: click(verb(navigate), leadingTo("HTTPS://WWW.Bank.Example.")), rule: "bank",
+		},
+		{
+			name: "a page a rule blocks", bundle: permitAll + bank, want: refusal.BlockedURL, before: semanticOnCalc,
+			act: click(leadingTo("https://www.bank.example:443")), rule: "bank",
+		},
+		{
+			name: "a route a rule blocks", want: refusal.BlockedURL, before: semanticOnCalc, act: click(onPage), rule: "way",
+			bundle: permitAll + `@id("way") @code("BLOCKED_URL") forbid (principal, action in Action::"route", resource);`,
+		},
+		{
+			name: "a destination a rule only forbids", want: refusal.PolicyForbidden, before: semanticOnCalc, rule: "no",
+			bundle: permitAll + `@id("no") forbid (principal, action, resource)
+				when { context.destination == "https://shop.example:443" };`,
+			act: click(onPage),
 		},
 		{
 			name: "a secure field", bundle: permitAll, want: refusal.SecureField, before: semanticOnCalc,
@@ -203,10 +283,10 @@ func TestActPermitSaysEverythingThatWasLookedAt(t *testing.T) {
 		{
 			"a press in a page",
 			[]commonv1.LeaseClass{semantic, pointer},
-			click(facts(func(f *policyv1.ActFacts) { f.Page = pageIdentity() })),
+			click(onPage),
 			&commonv1.PermitClaims{
 				Class: semantic, Verb: clickElement, AppId: calc, Window: windowIn(calc), Page: pageIdentity(),
-				Routes: append(semanticRoutes(true), seatRoutes(true)...),
+				Routes: append(semanticRoutes(false), seatRoutes(true)...),
 			},
 		},
 		{
@@ -243,6 +323,92 @@ func TestActPermitSaysEverythingThatWasLookedAt(t *testing.T) {
 				t.Errorf("claims\n got %v\nwant %v", got, tt.want)
 			}
 		})
+	}
+}
+
+func TestRoutesAreThoseThatCanCarryTheAct(t *testing.T) {
+	dom, input := commonv1.Route_ROUTE_PAGE_DOM, commonv1.Route_ROUTE_PAGE_INPUT
+	all := []commonv1.LeaseClass{semantic, keyboard, pointer}
+	noElement := facts(func(f *policyv1.ActFacts) { f.ElementDigest = nil })
+	launch := facts(func(f *policyv1.ActFacts) { f.Window, f.ElementDigest = nil, nil })
+	tests := []struct {
+		name   string
+		leases []commonv1.LeaseClass
+		verbs  []commonv1.Verb
+		how    func(*policyv1.DecideRequest)
+		class  commonv1.LeaseClass
+		want   []commonv1.Route
+	}{
+		{
+			"points go by the pointer alone", all,
+			[]commonv1.Verb{
+				clickPoint, commonv1.Verb_VERB_HOVER_POINT, commonv1.Verb_VERB_DRAG, commonv1.Verb_VERB_SCROLL_POINT,
+			},
+			noElement, pointer, seatRoutes(false),
+		},
+		{
+			"points in a page", all, []commonv1.Verb{clickPoint, commonv1.Verb_VERB_DRAG}, onPage, pointer, seatRoutes(true),
+		},
+		{
+			"windows and menus need neither pointer nor keys", all,
+			[]commonv1.Verb{
+				commonv1.Verb_VERB_MOVE_WINDOW, commonv1.Verb_VERB_RESIZE_WINDOW, commonv1.Verb_VERB_MINIMIZE_WINDOW,
+				closeWindow, commonv1.Verb_VERB_INVOKE_MENU,
+			},
+			noElement, semantic, semanticRoutes(false),
+		},
+		{
+			"page verbs go by the page as well", all,
+			[]commonv1.Verb{navigate, commonv1.Verb_VERB_GO_BACK, commonv1.Verb_VERB_RELOAD},
+			onPage, semantic, semanticRoutes(true),
+		},
+		{"a launch", all, []commonv1.Verb{launchApp}, launch, semantic, semanticRoutes(false)},
+		{
+			"keys for the keyboard target",
+			[]commonv1.LeaseClass{keyboard},
+			[]commonv1.Verb{typeText, pressKeys, commonv1.Verb_VERB_HOLD_KEYS, commonv1.Verb_VERB_PASTE},
+			ownedTarget, keyboard, seatRoutes(false),
+		},
+		{
+			"keys for the keyboard target of a page",
+			[]commonv1.LeaseClass{keyboard, pointer},
+			[]commonv1.Verb{typeText, pressKeys, commonv1.Verb_VERB_HOLD_KEYS, commonv1.Verb_VERB_PASTE},
+			func(r *policyv1.DecideRequest) { ownedTarget(r); onPage(r) }, keyboard, seatRoutes(true),
+		},
+		{
+			"a press may go by the pointer and never by the document", all,
+			[]commonv1.Verb{clickElement, commonv1.Verb_VERB_PERFORM},
+			onPage, semantic,
+			append(semanticRoutes(false), seatRoutes(true)...),
+		},
+		{
+			"what sets may go by the document",
+			[]commonv1.LeaseClass{semantic},
+			[]commonv1.Verb{setChecked, commonv1.Verb_VERB_SET_VALUE, commonv1.Verb_VERB_SELECT_OPTION},
+			onPage, semantic, semanticRoutes(true),
+		},
+	}
+	for _, tt := range tests {
+		for _, v := range tt.verbs {
+			t.Run(tt.name+"/"+nameOf(v), func(t *testing.T) {
+				b := newBench(t, permitAll)
+				b.begin(t, "s")
+				for _, c := range tt.leases {
+					b.lease(t, c, app(calc))
+				}
+				resp := b.decide(t, click(verb(v), tt.how))
+				if resp.GetRefusal() != 0 {
+					t.Fatalf("refused: %v", resp.GetRefusal())
+				}
+				c := b.claims(t, resp.GetPermit())
+				if c.GetClass() != tt.class || !slices.Equal(c.GetRoutes(), tt.want) {
+					t.Errorf("%v by %v, want %v by %v", c.GetClass(), c.GetRoutes(), tt.class, tt.want)
+				}
+				if c.GetPage() == nil && (slices.Contains(c.GetRoutes(), dom) || slices.Contains(c.GetRoutes(), input)) {
+					t.Error("a page route without a page")
+				}
+			})
+		}
 	}
 }
 
@@ -355,7 +521,9 @@ func TestNoPermitAfterAuthorityWasTakenWhileRecording(t *testing.T) {
 	}{
 		{"the lease", func(b *bench) { b.revoke("s", "") }, refusal.LeaseRequired},
 		{"the session", func(b *bench) { b.endSession("s") }, refusal.SessionUnknown},
-		{"a stop", func(b *bench) { b.stop("s") }, refusal.UserStopped},
+		{"a stop", func(b *bench) { b.hold("s", stopped) }, refusal.UserStopped},
+		{"a pause", func(b *bench) { b.hold("s", paused) }, refusal.Paused},
+		{"a block", func(b *bench) { b.hold("s", blocked) }, refusal.BlockedURL},
 		{"time", func(b *bench) { b.pass(time.Hour) }, refusal.LeaseRequired},
 	}
 	for _, tt := range tests {
@@ -391,11 +559,13 @@ func TestEffectIsDerivedFromFacts(t *testing.T) {
 		act  act
 		want policyv1.EffectLevel
 	}{
-		{"a check", act{verb: commonv1.Verb_VERB_SET_CHECKED}, reversible},
-		{"an expansion", act{verb: commonv1.Verb_VERB_SET_EXPANDED}, reversible},
-		{"a focus", act{verb: commonv1.Verb_VERB_FOCUS_ELEMENT}, reversible},
-		{"a selection", act{verb: commonv1.Verb_VERB_SELECT_OPTION}, reversible},
-		{"a selection in a page", act{verb: commonv1.Verb_VERB_SELECT_OPTION, hasPage: true}, external},
+		{"a check", act{verb: setChecked, role: commonv1.Role_ROLE_CHECK_BOX}, reversible},
+		{"a check of something unknown", act{verb: setChecked}, external},
+		{"an expansion", act{verb: commonv1.Verb_VERB_SET_EXPANDED, role: commonv1.Role_ROLE_TREE}, reversible},
+		{"a focus", act{verb: commonv1.Verb_VERB_FOCUS_ELEMENT, role: commonv1.Role_ROLE_TEXT_FIELD}, reversible},
+		{"a focus on something unknown", act{verb: commonv1.Verb_VERB_FOCUS_ELEMENT}, external},
+		{"a selection", act{verb: commonv1.Verb_VERB_SELECT_OPTION, role: commonv1.Role_ROLE_LIST}, reversible},
+		{"a selection in a page", act{verb: commonv1.Verb_VERB_SELECT_OPTION, role: commonv1.Role_ROLE_LIST, hasPage: true}, external},
 		{"a value", act{verb: commonv1.Verb_VERB_SET_VALUE, role: commonv1.Role_ROLE_TEXT_FIELD}, reversible},
 		{"text in an area", act{verb: typeText, role: commonv1.Role_ROLE_TEXT_AREA}, reversible},
 		{"text in a line, which Return may submit", act{verb: typeText, role: commonv1.Role_ROLE_TEXT_FIELD}, external},
@@ -411,6 +581,21 @@ func TestEffectIsDerivedFromFacts(t *testing.T) {
 			external,
 		},
 		{"a launch", act{verb: launchApp}, external},
+		{"a close", act{verb: closeWindow}, external},
+		{"a move", act{verb: commonv1.Verb_VERB_MOVE_WINDOW}, reversible},
+		{"a resize", act{verb: commonv1.Verb_VERB_RESIZE_WINDOW}, reversible},
+		{"a minimising", act{verb: commonv1.Verb_VERB_MINIMIZE_WINDOW}, reversible},
+		{"a menu", act{verb: commonv1.Verb_VERB_INVOKE_MENU, role: commonv1.Role_ROLE_MENU_ITEM}, external},
+		{"a navigation", act{verb: navigate, hasPage: true}, external},
+		{"a way back", act{verb: commonv1.Verb_VERB_GO_BACK, hasPage: true}, external},
+		{"a reload", act{verb: commonv1.Verb_VERB_RELOAD, hasPage: true}, external},
+		{"a chord", act{verb: pressKeys, role: commonv1.Role_ROLE_TEXT_AREA}, external},
+		{"held keys", act{verb: commonv1.Verb_VERB_HOLD_KEYS, role: commonv1.Role_ROLE_TEXT_AREA}, external},
+		{"a press on a point", act{verb: clickPoint, role: commonv1.Role_ROLE_CHECK_BOX}, external},
+		{"a drag", act{verb: commonv1.Verb_VERB_DRAG, role: commonv1.Role_ROLE_SLIDER}, external},
+		{"a hover over something", act{verb: commonv1.Verb_VERB_HOVER_POINT, role: commonv1.Role_ROLE_BUTTON}, reversible},
+		{"a hover over whatever is there", act{verb: commonv1.Verb_VERB_HOVER_POINT}, external},
+		{"a scroll at whatever is there", act{verb: commonv1.Verb_VERB_SCROLL_POINT}, external},
 		{"an unknown verb", act{verb: 999}, policyv1.EffectLevel_EFFECT_LEVEL_HIGH_IMPACT},
 	}
 	for _, tt := range tests {
@@ -437,7 +622,7 @@ func TestEveryVerbHasABindingAClassAndAnEffect(t *testing.T) {
 		}
 		whole := act{verb: v, app: "a", hasElement: true}
 		if v != launchApp {
-			whole.hasWindow, whole.hasPage = true, true
+			whole.hasWindow, whole.hasPage, whole.destination = true, true, rules.Blank
 			whole.window.App = "a"
 		}
 		if !bound(whole, permit.RuleOf(v).GetBinding()) {

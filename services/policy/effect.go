@@ -9,9 +9,9 @@ import (
 // from the agent's words. What is not known counts as reaching further.
 //
 //	secure field, any verb                                           RESTRICTED
-//	select, scroll, focus, expand, check; move, resize, minimise     REVERSIBLE
-//	hover                                                            REVERSIBLE
-//	set_value                                                        REVERSIBLE
+//	move, resize, minimise                                           REVERSIBLE
+//	select, scroll, focus, hover, expand, check, set_value           REVERSIBLE
+//	  on an element or at a point of unknown role                    EXTERNAL
 //	type_text, paste into a text area                                REVERSIBLE
 //	type_text, paste into anything else: Return may follow, and      EXTERNAL
 //	  the facts do not say whether it does
@@ -25,14 +25,16 @@ func effectOf(a act) policyv1.EffectLevel {
 	if a.secure || a.role == commonv1.Role_ROLE_SECURE_FIELD {
 		return policyv1.EffectLevel_EFFECT_LEVEL_RESTRICTED
 	}
+	known := a.role != commonv1.Role_ROLE_UNSPECIFIED
 	switch a.verb {
-	case commonv1.Verb_VERB_SELECT_TEXT, commonv1.Verb_VERB_SCROLL_ELEMENT, commonv1.Verb_VERB_SCROLL_POINT,
-		commonv1.Verb_VERB_FOCUS_ELEMENT, commonv1.Verb_VERB_HOVER_POINT, commonv1.Verb_VERB_MOVE_WINDOW,
-		commonv1.Verb_VERB_RESIZE_WINDOW, commonv1.Verb_VERB_MINIMIZE_WINDOW:
+	case commonv1.Verb_VERB_MOVE_WINDOW, commonv1.Verb_VERB_RESIZE_WINDOW, commonv1.Verb_VERB_MINIMIZE_WINDOW:
 		return policyv1.EffectLevel_EFFECT_LEVEL_REVERSIBLE
+	case commonv1.Verb_VERB_SELECT_TEXT, commonv1.Verb_VERB_SCROLL_ELEMENT, commonv1.Verb_VERB_SCROLL_POINT,
+		commonv1.Verb_VERB_FOCUS_ELEMENT, commonv1.Verb_VERB_HOVER_POINT:
+		return reversible(known)
 	case commonv1.Verb_VERB_SET_VALUE, commonv1.Verb_VERB_SELECT_OPTION, commonv1.Verb_VERB_SET_EXPANDED,
 		commonv1.Verb_VERB_SET_CHECKED:
-		return reversible(!a.hasPage)
+		return reversible(known && !a.hasPage)
 	case commonv1.Verb_VERB_TYPE_TEXT, commonv1.Verb_VERB_PASTE:
 		return reversible(!a.hasPage && a.role == commonv1.Role_ROLE_TEXT_AREA)
 	case commonv1.Verb_VERB_CLICK_ELEMENT, commonv1.Verb_VERB_PERFORM:

@@ -37,6 +37,9 @@ const (
 	clickPoint   = commonv1.Verb_VERB_CLICK_POINT
 	launchApp    = commonv1.Verb_VERB_LAUNCH_APP
 	navigate     = commonv1.Verb_VERB_NAVIGATE
+	setChecked   = commonv1.Verb_VERB_SET_CHECKED
+	pressKeys    = commonv1.Verb_VERB_PRESS_KEYS
+	closeWindow  = commonv1.Verb_VERB_CLOSE_WINDOW
 
 	calc      = "org.gnome.Calculator"
 	keepass   = "org.keepassxc.KeePassXC"
@@ -209,6 +212,15 @@ func (b *bench) read(t *testing.T, class commonv1.LeaseClass, target *commonv1.T
 	return resp
 }
 
+func (b *bench) foresee(t *testing.T, req *policyv1.ForeseeRequest) *policyv1.ForeseeResponse {
+	t.Helper()
+	resp, err := b.host.Foresee(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp
+}
+
 func (b *bench) claims(t *testing.T, p *commonv1.Permit) *commonv1.PermitClaims {
 	t.Helper()
 	c, err := permit.Verify(b.public, p)
@@ -272,6 +284,24 @@ func click(change ...func(*policyv1.DecideRequest)) *policyv1.DecideRequest {
 
 func verb(v commonv1.Verb) func(*policyv1.DecideRequest) {
 	return func(r *policyv1.DecideRequest) { r.Facts.Verb = v }
+}
+
+// sequence is a sequence of one step.
+func sequence(step *policyv1.ActFacts, change ...func(*policyv1.ForeseeRequest)) *policyv1.ForeseeRequest {
+	req := &policyv1.ForeseeRequest{SessionId: "s", ActId: "sequence-1", Steps: []*policyv1.ActFacts{step}}
+	for _, c := range change {
+		c(req)
+	}
+	return req
+}
+
+// onPage binds an act to a page of the web.
+func onPage(r *policyv1.DecideRequest) {
+	r.Facts.Page, r.Facts.Destination = pageIdentity(), "https://shop.example"
+}
+
+func leadingTo(destination string) func(*policyv1.DecideRequest) {
+	return func(r *policyv1.DecideRequest) { onPage(r); r.Facts.Destination = destination }
 }
 
 func inApp(id string) func(*policyv1.DecideRequest) {

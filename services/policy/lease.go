@@ -21,19 +21,23 @@ type ask struct {
 	target  lease.Target
 	// reason is the client's word: it goes on record and decides nothing.
 	reason commonv1.AcquireReason
+	// destination is where the page to be read is, for reads of one.
+	destination string
 }
 
 func (s *session) ask(action string, q ask) rules.Question {
 	return rules.Question{
-		UID:     s.uid,
-		Client:  s.client,
-		Vision:  s.vision,
-		Remote:  s.remote,
-		Action:  action,
-		App:     q.target.App,
-		Class:   nameOf(q.class),
-		Window:  q.target.Scope == lease.Window,
-		Dialogs: q.target.Dialogs,
+		UID:         s.uid,
+		Client:      s.client,
+		Vision:      s.vision,
+		Remote:      s.remote,
+		Action:      action,
+		App:         q.target.App,
+		Class:       nameOf(q.class),
+		Destination: q.destination,
+		Window:      q.target.Scope == lease.Window,
+		Dialogs:     q.target.Dialogs,
+		Page:        q.destination != "",
 	}
 }
 
@@ -93,11 +97,8 @@ func (p *Policy) mayHold(q ask) (rule string, code refusal.Code) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.sessions[q.session]
-	switch {
-	case s == nil:
-		return "", refusal.SessionUnknown
-	case s.stopped:
-		return "", refusal.UserStopped
+	if code := s.withheld(); code != 0 {
+		return "", code
 	}
 	if v := q.onFloor(); !v.Allowed {
 		return v.Rule, codeOf(v)
@@ -111,11 +112,8 @@ func (p *Policy) give(l lease.Lease, life time.Duration) (lease.Lease, refusal.C
 	p.expire()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch s := p.sessions[l.Session]; {
-	case s == nil:
-		return l, refusal.SessionUnknown
-	case s.stopped:
-		return l, refusal.UserStopped
+	if code := p.sessions[l.Session].withheld(); code != 0 {
+		return l, code
 	}
 	now := p.boot()
 	l.Expires = now + life
@@ -125,6 +123,7 @@ func (p *Policy) give(l lease.Lease, life time.Duration) (lease.Lease, refusal.C
 	case err != nil:
 		return l, refusal.ServiceUnavailable
 	}
+	p.publish(change{granted: &policyv1.LeaseGranted{SessionId: string(l.Session), Lease: leaseProto(l, now)}})
 	select {
 	case p.wake <- struct{}{}:
 	default:

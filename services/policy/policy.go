@@ -88,8 +88,7 @@ type session struct {
 	uid            uint32
 	client         string
 	vision, remote bool
-	// stopped is set by the user's stop: until the user resumes, nothing is given (C4.3).
-	stopped bool
+	holds          holds
 }
 
 // Why a policy process cannot be built.
@@ -255,26 +254,6 @@ func (p *Policy) revoke(id ident.SessionID, which ident.LeaseID) int {
 	return len(ended)
 }
 
-// stop takes everything from a session until the user resumes it (C4.3).
-func (p *Policy) stop(id ident.SessionID) {
-	p.mu.Lock()
-	if s := p.sessions[id]; s != nil {
-		s.stopped = true
-	}
-	ended := p.endAll(id, policyv1.LeaseEndCause_LEASE_END_CAUSE_REVOKED)
-	p.mu.Unlock()
-	p.note(ended...)
-}
-
-// resume lets a session have leases again.
-func (p *Policy) resume(id ident.SessionID) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if s := p.sessions[id]; s != nil {
-		s.stopped = false
-	}
-}
-
 // endAll ends the leases of a session. The caller holds the lock.
 func (p *Policy) endAll(id ident.SessionID, cause policyv1.LeaseEndCause) []audit.Record {
 	var out []audit.Record
@@ -286,7 +265,9 @@ func (p *Policy) endAll(id ident.SessionID, cause policyv1.LeaseEndCause) []audi
 
 // ended tells the watchers of one ended lease. The caller holds the lock.
 func (p *Policy) ended(l lease.Lease, cause policyv1.LeaseEndCause) audit.Record {
-	p.publish(&policyv1.LeaseEnded{SessionId: string(l.Session), LeaseId: string(l.ID), Cause: cause})
+	p.publish(change{ended: &policyv1.LeaseEnded{
+		SessionId: string(l.Session), LeaseId: string(l.ID), Cause: cause,
+	}})
 	return audit.LeaseEnded{Session: l.Session, Lease: l.ID, Cause: audit.Number(cause)}
 }
 

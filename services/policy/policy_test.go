@@ -94,7 +94,7 @@ func TestPermitVectors(t *testing.T) {
 	}
 	win := window(windowIn(calc), false)
 	launch := click(verb(launchApp), facts(func(f *policyv1.ActFacts) { f.Window, f.ElementDigest = nil, nil }))
-	page := click(facts(func(f *policyv1.ActFacts) { f.Page = pageIdentity() }))
+	page := click(onPage)
 	b.sign = fixedID(b.sign)
 	for name, p := range map[string]*commonv1.Permit{
 		"act_click":       b.decide(t, click()).GetPermit(),

@@ -50,15 +50,20 @@ func (p *Policy) judgeRead(q ask) readAnswer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.sessions[q.session]
-	switch {
-	case s == nil:
-		return readAnswer{code: refusal.SessionUnknown}
-	case s.stopped:
-		return readAnswer{code: refusal.UserStopped}
+	if code := s.withheld(); code != 0 {
+		return readAnswer{code: code}
 	}
 	if v := q.onFloor(); !v.Allowed {
 		return readAnswer{code: codeOf(v), rule: v.Rule}
 	}
+	place, ok := rules.Place(q.destination)
+	if !ok || (place != "" && q.target.Scope == lease.Desk) {
+		return readAnswer{code: refusal.InvalidBinding}
+	}
+	if v := rules.PlaceOnFloor(place); !v.Allowed {
+		return readAnswer{code: codeOf(v), rule: v.Rule}
+	}
+	q.destination = place
 	picture := q.class == commonv1.LeaseClass_LEASE_CLASS_SCREENSHOT_READ
 	if q.target.Scope == lease.Desk && picture {
 		return readAnswer{code: refusal.PolicyForbidden, rule: rules.FloorDesk}
@@ -68,10 +73,24 @@ func (p *Policy) judgeRead(q ask) readAnswer {
 		return readAnswer{code: refusal.LeaseRequired}
 	}
 	ans := readAnswer{lease: held, rule: held.Rule}
+	if v := p.readable(s, q, held); !v.Allowed {
+		return readAnswer{code: codeOf(v), rule: v.Rule}
+	}
 	if !picture {
 		return ans
 	}
 	return p.judgePicture(s, q, ans)
+}
+
+// readable asks about the lease a read rests on once more, now that it is known where the
+// page is that it is used on: what no rule permits there is forbidden there. Without a
+// page the question would be the one the lease was given on.
+func (p *Policy) readable(s *session, q ask, held lease.Lease) rules.Verdict {
+	if q.destination == "" {
+		return rules.Verdict{Allowed: true}
+	}
+	q.target = held.Target
+	return p.rules.Decide(s.ask(rules.Lease(nameOf(q.class)), q))
 }
 
 // covering returns the lease a read rests on. Any lease to read metadata lets its
@@ -92,14 +111,18 @@ func (p *Policy) judgePicture(s *session, q ask, ans readAnswer) readAnswer {
 	if s.remote {
 		v := p.rules.Decide(s.ask(rules.PicturesRemote, q))
 		switch {
-		case v.Sensitive:
-			return readAnswer{code: refusal.SensitiveTarget, rule: v.Rule}
+		case v.Sensitive, v.Blocked:
+			return readAnswer{code: codeOf(v), rule: v.Rule}
 		case !v.Allowed:
 			return readAnswer{code: refusal.ConsentRequired, rule: v.Rule}
 		}
 		ans.rule, ans.remote = v.Rule, true
 	}
-	ans.unproven = p.rules.Decide(s.ask(rules.PicturesUnproven, q)).Allowed
+	v := p.rules.Decide(s.ask(rules.PicturesUnproven, q))
+	if v.Blocked {
+		return readAnswer{code: codeOf(v), rule: v.Rule}
+	}
+	ans.unproven = v.Allowed
 	return ans
 }
 

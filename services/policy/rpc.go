@@ -26,6 +26,7 @@ func (p *Policy) Debug() policyv1.DebugServiceServer { return &debugService{p: p
 var (
 	errTarget     = refusal.Unusable("the target names nothing")
 	errFact       = refusal.Unusable("the record names nothing")
+	errSteps      = refusal.Unusable("the sequence has no steps")
 	errQuestion   = refusal.Unusable("name a lease class or a verb")
 	errGone       = refusal.NotAllowed("this generation is over")
 	errCaller     = refusal.NotAllowed("this link may not make this call")
@@ -40,7 +41,7 @@ type hostService struct {
 	p *Policy
 }
 
-// WatchLeaseChanges sends the handshake and then every lease that ends.
+// WatchLeaseChanges sends the handshake and then every lease that is given or ends.
 func (s *hostService) WatchLeaseChanges(
 	req *policyv1.WatchLeaseChangesRequest, stream grpc.ServerStreamingServer[policyv1.WatchLeaseChangesResponse],
 ) error {
@@ -69,11 +70,7 @@ func (s *hostService) WatchLeaseChanges(
 			if !ok {
 				return errLagged
 			}
-			event := &policyv1.WatchLeaseChangesResponse{
-				Fence: s.p.fence(),
-				Event: &policyv1.WatchLeaseChangesResponse_LeaseEnded{LeaseEnded: e},
-			}
-			if err := stream.Send(event); err != nil {
+			if err := stream.Send(changeResponse(s.p.fence(), e)); err != nil {
 				return err
 			}
 		case <-stream.Context().Done():
@@ -153,7 +150,10 @@ func (s *hostService) Permit(_ context.Context, req *policyv1.PermitRequest) (*p
 	if !s.p.holds(req.GetFence()) {
 		return &policyv1.PermitResponse{Fence: s.p.fence(), Refusal: refusal.StaleGeneration}, nil
 	}
-	q := ask{session: ident.SessionID(req.GetSessionId()), class: req.GetClass(), target: target}
+	q := ask{
+		session: ident.SessionID(req.GetSessionId()), class: req.GetClass(), target: target,
+		destination: req.GetDestination(),
+	}
 	ans := s.p.permitRead(q, req.GetIncarnation())
 	return &policyv1.PermitResponse{Fence: s.p.fence(), Refusal: ans.code, Permit: ans.permit}, nil
 }
@@ -164,6 +164,21 @@ func (s *hostService) Decide(_ context.Context, req *policyv1.DecideRequest) (*p
 		return &policyv1.DecideResponse{Fence: s.p.fence(), Refusal: refusal.StaleGeneration}, nil
 	}
 	return decideResponse(s.p.fence(), s.p.decide(actOf(req))), nil
+}
+
+// Foresee decides on a sequence as a whole.
+func (s *hostService) Foresee(_ context.Context, req *policyv1.ForeseeRequest) (*policyv1.ForeseeResponse, error) {
+	if !s.p.holds(req.GetFence()) {
+		return &policyv1.ForeseeResponse{Fence: s.p.fence(), Refusal: refusal.StaleGeneration}, nil
+	}
+	steps := stepsOf(req)
+	if len(steps) == 0 {
+		return nil, errSteps
+	}
+	step, ans := s.p.foresee(steps)
+	return &policyv1.ForeseeResponse{
+		Fence: s.p.fence(), Refusal: ans.code, Step: step, MissingClass: ans.missing,
+	}, nil
 }
 
 // Settle closes an intent. Never fenced.
@@ -240,6 +255,11 @@ func (*launcherService) Permit(context.Context, *policyv1.PermitRequest) (*polic
 
 // Decide is the host's.
 func (*launcherService) Decide(context.Context, *policyv1.DecideRequest) (*policyv1.DecideResponse, error) {
+	return nil, errCaller
+}
+
+// Foresee is the host's.
+func (*launcherService) Foresee(context.Context, *policyv1.ForeseeRequest) (*policyv1.ForeseeResponse, error) {
 	return nil, errCaller
 }
 

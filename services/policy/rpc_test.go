@@ -20,8 +20,12 @@ import (
 )
 
 const (
-	stopped = policyv1.SessionEventKind_SESSION_EVENT_KIND_STOPPED
-	resumed = policyv1.SessionEventKind_SESSION_EVENT_KIND_RESUMED
+	stopped    = policyv1.SessionEventKind_SESSION_EVENT_KIND_STOPPED
+	resumed    = policyv1.SessionEventKind_SESSION_EVENT_KIND_RESUMED
+	paused     = policyv1.SessionEventKind_SESSION_EVENT_KIND_PAUSED
+	takenOver  = policyv1.SessionEventKind_SESSION_EVENT_KIND_TAKEN_OVER
+	stoppedAll = policyv1.SessionEventKind_SESSION_EVENT_KIND_STOPPED_ALL
+	blocked    = policyv1.SessionEventKind_SESSION_EVENT_KIND_BLOCKED
 )
 
 func fact(kind policyv1.SessionEventKind) *policyv1.AppendRequest {
@@ -254,6 +258,77 @@ func TestPermitRead(t *testing.T) {
 	}
 }
 
+func TestPermitReadLooksAtWhereThePageIs(t *testing.T) {
+	intranet := `@id("desk") permit (principal, action, resource == Desk::"desk");
+		@id("inside") permit (principal, action, resource)
+			when { context.destination == "" || context.destination like "https://*.intranet.example:443" };`
+	blockedPictures := permitAll + `@id("p") @code("BLOCKED_URL") forbid (principal, action == Action::"pictures:unproven",
+		resource) when { context.destination like "https://bank.example:*" };`
+	blockedRemote := permitAll + `@id("p") @code("BLOCKED_URL") forbid (principal, action == Action::"pictures:remote",
+		resource);`
+	windows := permitAll + `@id("no") forbid (principal, action, resource) when { context.page && context.window };`
+	win := window(windowIn(calc), false)
+	tests := []struct {
+		name        string
+		bundle      string
+		destination string
+		target      *commonv1.Target
+		remote      bool
+		metadata    refusal.Code
+		picture     refusal.Code
+	}{
+		{"no page", permitAll + bank, "", win, false, 0, 0},
+		{"a place", permitAll + bank, "https://shop.example:443", win, false, 0, 0},
+		{"an empty page", permitAll + bank, "about:blank", win, false, 0, 0},
+		{"a place of an app", permitAll + bank, "https://shop.example", app(calc), false, 0, 0},
+		{
+			"a place a rule blocks", permitAll + bank, "https://www.bank.example", win, false, refusal.BlockedURL,
+			refusal.BlockedURL,
+		},
+		{"a place on the floor", permitAll, "file://", win, false, refusal.BlockedURL, refusal.BlockedURL},
+		{"the browser", permitAll, "chrome://settings", app(calc), false, refusal.BlockedURL, refusal.BlockedURL},
+		{
+			"a place that is none of the web", permitAll, "ftp://shop.example", win, false, refusal.PolicyForbidden,
+			refusal.PolicyForbidden,
+		},
+		{
+			"what names no place", permitAll, "https://shop.example/x", win, false, refusal.InvalidBinding,
+			refusal.InvalidBinding,
+		},
+		{
+			"a place on the whole desk", permitAll, "https://shop.example", desk(), false, refusal.InvalidBinding,
+			refusal.InvalidBinding,
+		},
+		{"a place a rule permits", intranet, "https://wiki.intranet.example", win, false, 0, 0},
+		{
+			"a place no rule permits", intranet, "https://shop.example", win, false, refusal.PolicyForbidden,
+			refusal.PolicyForbidden,
+		},
+		{"a rule about what the lease was not given on", windows, "https://shop.example", win, false, 0, 0},
+		{"a place of which pictures are blocked", blockedPictures, "https://bank.example", win, false, 0, refusal.BlockedURL},
+		{
+			"a place of which no pictures may leave", blockedRemote, "https://bank.example", win, true, 0,
+			refusal.BlockedURL,
+		},
+		{"no place of which pictures may leave", blockedRemote, "", win, true, 0, refusal.ConsentRequired},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t, tt.bundle)
+			b.begin(t, "s", func(r *policyv1.BeginSessionRequest) { r.RemotePictures = tt.remote })
+			for class, want := range map[commonv1.LeaseClass]refusal.Code{metadata: tt.metadata, screenshot: tt.picture} {
+				b.lease(t, class, app(calc))
+				resp, err := b.host.Permit(t.Context(), &policyv1.PermitRequest{
+					SessionId: "s", Class: class, Target: tt.target, Destination: tt.destination,
+				})
+				if err != nil || resp.GetRefusal() != want || (resp.GetPermit() != nil) != (want == 0) {
+					t.Errorf("Permit of %v = %v, %v; want %v", class, resp.GetRefusal(), err, want)
+				}
+			}
+		})
+	}
+}
+
 func TestFences(t *testing.T) {
 	b := newBench(t, permitAll)
 	b.begin(t, "s", func(r *policyv1.BeginSessionRequest) { r.Fence = &commonv1.Fence{Host: 7} })
@@ -277,10 +352,13 @@ func TestFences(t *testing.T) {
 			read, _ := b.host.Permit(t.Context(),
 				&policyv1.PermitRequest{Fence: tt.fence, SessionId: "s", Class: metadata, Target: app(calc)})
 			dec, _ := b.host.Decide(t.Context(), click(func(r *policyv1.DecideRequest) { r.Fence = tt.fence }))
+			seen, _ := b.host.Foresee(t.Context(), sequence(click().GetFacts(), func(r *policyv1.ForeseeRequest) {
+				r.Fence = tt.fence
+			}))
 			for _, r := range []interface {
 				GetRefusal() commonv1.RefusalCode
 				GetFence() *commonv1.Fence
-			}{begin, acq, read, dec} {
+			}{begin, acq, read, dec, seen} {
 				if r.GetRefusal() != tt.want {
 					t.Errorf("%T = %v, want %v", r, r.GetRefusal(), tt.want)
 				}
@@ -403,7 +481,7 @@ func TestPrincipalAndClientAreThoseOfTheSession(t *testing.T) {
 	}
 }
 
-func TestLeaseEndings(t *testing.T) {
+func TestEveryLeaseThatIsGivenOrEndsIsToldOnce(t *testing.T) {
 	b := newBench(t, permitAll)
 	b.begin(t, "s")
 	w := b.watch()
@@ -415,17 +493,26 @@ func TestLeaseEndings(t *testing.T) {
 		}
 		return len(r.GetLeases())
 	}
+	granted := func(l *commonv1.Lease) string {
+		t.Helper()
+		e := (<-w.events).granted
+		if e.GetSessionId() != "s" || !proto.Equal(e.GetLease(), l) {
+			t.Errorf("event %v, want the grant of %v", e, l)
+		}
+		return l.GetLeaseId()
+	}
 	ends := func(want policyv1.LeaseEndCause, ids ...string) {
 		t.Helper()
 		for range ids {
-			e := <-w.events
+			e := (<-w.events).ended
 			if e.GetCause() != want || e.GetSessionId() != "s" || !slices.Contains(ids, e.GetLeaseId()) {
 				t.Errorf("event %v, want %v", e, want)
 			}
 		}
 	}
-	short, long := b.lease(t, pointer, app(calc)).GetLeaseId(), b.lease(t, metadata, app(calc)).GetLeaseId()
-	third := b.lease(t, semantic, app(calc)).GetLeaseId()
+	short, long := granted(b.lease(t, pointer, app(calc))), granted(b.lease(t, metadata, app(calc)))
+	third := granted(b.lease(t, semantic, app(calc)))
+	b.acquire(t, metadata, app(keepass))
 	b.pass(2 * time.Minute)
 	if n := list(); n != 2 {
 		t.Errorf("%d leases after one ran out", n)
@@ -453,24 +540,6 @@ func TestLeaseEndings(t *testing.T) {
 	}
 	if n := len(records[audit.LeaseEnded](b)); n != 3 {
 		t.Errorf("%d endings on record", n)
-	}
-}
-
-func TestStopTakesEverythingUntilTheUserResumes(t *testing.T) {
-	b := newBench(t, permitAll)
-	b.begin(t, "s")
-	b.lease(t, semantic, app(calc))
-	b.fact(t, stopped)
-	if got := b.acquire(t, semantic, app(calc)).GetRefusal(); got != refusal.UserStopped {
-		t.Errorf("Acquire = %v", got)
-	}
-	b.fact(t, resumed)
-	if got := b.decide(t, click()).GetRefusal(); got != refusal.LeaseRequired {
-		t.Errorf("Decide after resuming = %v: leases came back", got)
-	}
-	b.lease(t, semantic, app(calc))
-	if n := len(records[audit.SessionFact](b)); n != 2 {
-		t.Errorf("%d facts on record", n)
 	}
 }
 
@@ -531,6 +600,7 @@ func TestLauncherMayOnlyReportProcesses(t *testing.T) {
 	_, calls["Revoke"] = l.Revoke(ctx, &policyv1.RevokeRequest{})
 	_, calls["Permit"] = l.Permit(ctx, &policyv1.PermitRequest{})
 	_, calls["Decide"] = l.Decide(ctx, click())
+	_, calls["Foresee"] = l.Foresee(ctx, &policyv1.ForeseeRequest{})
 	_, calls["Settle"] = l.Settle(ctx, &policyv1.SettleRequest{})
 	calls["WatchLeaseChanges"] = l.WatchLeaseChanges(&policyv1.WatchLeaseChangesRequest{}, nil)
 	_, calls["Append of a session"] = l.Append(ctx, fact(resumed))

@@ -11,8 +11,6 @@ import (
 	"google.golang.org/grpc"
 
 	policyv1 "fairlead.dev/gen/fairlead/policy/v1"
-	"fairlead.dev/services/policy/internal/audit"
-	"fairlead.dev/services/shared/ident"
 	"fairlead.dev/services/shared/peersock"
 	"fairlead.dev/services/shared/rpc"
 )
@@ -145,20 +143,4 @@ func (p *Policy) watchExpiry(ctx context.Context) {
 		}
 		timer.Reset(p.expire())
 	}
-}
-
-// sessionFact records a fact of the host. The user's stop takes effect whether or not
-// it could be recorded (C4.3, C12.1).
-func (p *Policy) sessionFact(f *policyv1.SessionFact) bool {
-	id := ident.SessionID(f.GetSessionId())
-	if f.GetKind() == policyv1.SessionEventKind_SESSION_EVENT_KIND_STOPPED {
-		p.stop(id)
-	}
-	if !p.note(audit.SessionFact{Event: audit.Number(f.GetKind()), Session: id}) {
-		return false
-	}
-	if f.GetKind() == policyv1.SessionEventKind_SESSION_EVENT_KIND_RESUMED {
-		p.resume(id)
-	}
-	return true
 }

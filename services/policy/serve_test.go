@@ -13,6 +13,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace/noop"
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 
 	commonv1 "fairlead.dev/gen/fairlead/common/v1"
 	policyv1 "fairlead.dev/gen/fairlead/policy/v1"
@@ -125,6 +126,21 @@ func TestServeOverItsLinks(t *testing.T) {
 	if err != nil || lease.GetRefusal() != 0 {
 		t.Fatalf("Acquire = %v, %v", lease, err)
 	}
+	given, err := stream.Recv()
+	if err != nil || given.GetLeaseGranted().GetSessionId() != "s" ||
+		!proto.Equal(given.GetLeaseGranted().GetLease(), lease.GetLease()) {
+		t.Errorf("event %v, %v; want the grant", given, err)
+	}
+	if f := given.GetFence(); f.GetHost() != 5 || f.GetPolicy() != 42 {
+		t.Errorf("the grant was sent under %v", f)
+	}
+	seen, err := s.host.Foresee(ctx, sequence(click().GetFacts(), func(r *policyv1.ForeseeRequest) { r.Fence = fence }))
+	if err != nil || seen.GetRefusal() != 0 {
+		t.Fatalf("Foresee = %v, %v", seen, err)
+	}
+	if _, err := s.host.Foresee(ctx, &policyv1.ForeseeRequest{Fence: fence, SessionId: "s", ActId: "q"}); err == nil {
+		t.Error("a sequence of no steps was taken")
+	}
 	dec, err := s.host.Decide(ctx, click(func(r *policyv1.DecideRequest) { r.Fence = fence }))
 	if err != nil || dec.GetRefusal() != 0 {
 		t.Fatalf("Decide = %v, %v", dec.GetRefusal(), err)
@@ -140,6 +156,9 @@ func TestServeOverItsLinks(t *testing.T) {
 	if err != nil || event.GetLeaseEnded().GetLeaseId() != lease.GetLease().GetLeaseId() ||
 		event.GetLeaseEnded().GetCause() != policyv1.LeaseEndCause_LEASE_END_CAUSE_EXPIRED {
 		t.Errorf("event %v, %v", event, err)
+	}
+	if event, err = stream.Recv(); err != nil || event.GetLeaseGranted().GetLease().GetClass() != metadata {
+		t.Errorf("event %v, %v; want the second grant after the end", event, err)
 	}
 	if _, err := s.launcher.Decide(ctx, click()); err == nil || !strings.Contains(err.Error(), "PermissionDenied") {
 		t.Errorf("the launcher decided: %v", err)
@@ -168,7 +187,7 @@ func TestExpiryIsNoticedWithoutAnybodyAsking(t *testing.T) {
 		close(done)
 	}()
 	b.pass(time.Millisecond)
-	if e := <-w.events; e.GetLeaseId() != l || e.GetCause() != policyv1.LeaseEndCause_LEASE_END_CAUSE_EXPIRED {
+	if e := (<-w.events).ended; e.GetLeaseId() != l || e.GetCause() != policyv1.LeaseEndCause_LEASE_END_CAUSE_EXPIRED {
 		t.Errorf("event %v", e)
 	}
 	cancel()
@@ -214,8 +233,8 @@ func TestDryRunSaysWhatTheRulesSayAndSignsNothing(t *testing.T) {
 	}
 }
 
-// Content never reaches logs or records. Policy is told three things that are not for
-// them: the client's name for itself, digests and the incarnation.
+// Content never reaches logs or records. Policy is told four things that are not for
+// them: the client's name for itself, digests and the incarnation, and destinations.
 func TestNothingThatIsNotForTheRecordReachesLogsOrRecords(t *testing.T) {
 	const canary = "CANARY-4d1e"
 	b := newBench(t, permitAll)
@@ -236,8 +255,20 @@ func TestNothingThatIsNotForTheRecordReachesLogsOrRecords(t *testing.T) {
 		req := click(inApp(id), func(r *policyv1.DecideRequest) {
 			r.ActDigest, r.Incarnation, r.Facts.ElementDigest = secret(32), secret(16), secret(16)
 			r.Facts.Page = &commonv1.PageIdentity{Endpoint: "e", Target: "t", Document: "d"}
+			r.Facts.Destination = "https://" + canary + ".example"
 		})
 		if _, err := s.host.Decide(ctx, req); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.host.Foresee(ctx, sequence(req.GetFacts())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, scheme := range []string{"https", "file"} {
+		if _, err := s.host.Permit(ctx, &policyv1.PermitRequest{
+			SessionId: "s", Class: metadata, Target: app(calc), Incarnation: secret(16),
+			Destination: scheme + "://" + canary + ".example",
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -249,13 +280,13 @@ func TestNothingThatIsNotForTheRecordReachesLogsOrRecords(t *testing.T) {
 	if err := s.end(); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(b.logged.String(), "CANARY") {
+	if strings.Contains(strings.ToUpper(b.logged.String()), "CANARY") {
 		t.Errorf("the log holds a canary:\n%s", b.logged)
 	}
 	if !strings.Contains(b.logged.String(), "act refused") {
 		t.Error("nothing was logged, so nothing was tested")
 	}
-	if strings.Contains(dump(b), "CANARY") {
+	if strings.Contains(strings.ToUpper(dump(b)), "CANARY") {
 		t.Error("a record holds a canary")
 	}
 }
@@ -280,6 +311,7 @@ func TestConcurrentCalls(t *testing.T) {
 			for range 25 {
 				b.acquire(t, semantic, app(calc))
 				b.decide(t, click())
+				b.foresee(t, sequence(click().GetFacts()))
 				b.read(t, metadata, app(calc))
 				b.pass(time.Second)
 				b.expire()

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -95,6 +96,30 @@ func routes() []way {
 		})
 	}
 	return out
+}
+
+// carries reports whether an act can go by a route at all, whatever leases there are. An
+// act on a point is never turned into one on whatever element is there (C0.2), so it goes
+// by the pointer alone. An act on an element may go by the pointer as well (C7.5), typing
+// by the text interface as well. Windows, menus, pages and launches need neither pointer
+// nor keys. A page's document sets, selects and reads, but never presses (C2.8).
+func carries(w way, a act) bool {
+	input := slices.Contains(w.classes, commonv1.LeaseClass_LEASE_CLASS_POINTER_MUTATION)
+	if (w.page && !a.hasPage) || (w.route == commonv1.Route_ROUTE_PAGE_DOM && presses(a.verb)) {
+		return false
+	}
+	switch ruleOf(a.verb).GetBinding() {
+	case commonv1.Binding_BINDING_ELEMENT, commonv1.Binding_BINDING_KEYBOARD:
+		return true
+	case commonv1.Binding_BINDING_POINT:
+		return input
+	default:
+		return !input
+	}
+}
+
+func presses(v commonv1.Verb) bool {
+	return v == commonv1.Verb_VERB_CLICK_ELEMENT || v == commonv1.Verb_VERB_PERFORM
 }
 
 // classOn is the class an act of a class needs on a route. A route of two classes

@@ -4,16 +4,23 @@ import (
 	policyv1 "fairlead.dev/gen/fairlead/policy/v1"
 )
 
+// change is what happened to a lease: exactly one of the two. It is shared by all
+// watchers, so nobody changes it.
+type change struct {
+	granted *policyv1.LeaseGranted
+	ended   *policyv1.LeaseEnded
+}
+
 // Bounds of watchers (protocol.md, Limits).
 const (
 	watchersMax = 32
-	watchQueue  = 256
+	watchQueue  = 1024 // several sessions that end with all the leases they may have drop no host
 )
 
 // watcher is one open WatchLeaseChanges. Its channel is closed when it fell behind or
 // when policy ends; nobody ever waits for it.
 type watcher struct {
-	events chan *policyv1.LeaseEnded
+	events chan change
 }
 
 // watch adds a watcher; nil when there are too many, or policy is ending.
@@ -23,7 +30,7 @@ func (p *Policy) watch() *watcher {
 	if p.closed || len(p.watchers) >= watchersMax {
 		return nil
 	}
-	w := &watcher{events: make(chan *policyv1.LeaseEnded, watchQueue)}
+	w := &watcher{events: make(chan change, watchQueue)}
 	p.watchers[w] = struct{}{}
 	return w
 }
@@ -35,8 +42,9 @@ func (p *Policy) unwatch(w *watcher) {
 }
 
 // publish hands an event to every watcher and drops those that have no room for it. The
-// caller holds the lock.
-func (p *Policy) publish(e *policyv1.LeaseEnded) {
+// caller holds the lock under which the lease changed, so that a watcher hears of
+// changes in the order in which they happened.
+func (p *Policy) publish(e change) {
 	for w := range p.watchers {
 		select {
 		case w.events <- e:

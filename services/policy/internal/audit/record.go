@@ -116,6 +116,11 @@ type Decision struct {
 	Secure     bool
 	TextLength uint32
 	Page       bool
+	// Steps is how many steps were decided on as a whole (C3.9); 0 for one act. Nothing may
+	// be sent on such a yes: each step has a decision of its own when its turn comes.
+	Steps uint32
+	// Step is the one that was refused, from 1; 0 when none was.
+	Step uint32
 }
 
 // Intent says that an act may be sent from now on.
@@ -283,6 +288,8 @@ func (r Decision) encode(e *encoder) {
 	e.bool(r.Secure)
 	e.u32(r.TextLength)
 	e.bool(r.Page)
+	e.u32(r.Steps)
+	e.u32(r.Step)
 }
 
 func (r Intent) encode(e *encoder) {

@@ -28,7 +28,8 @@ const (
 	FaultDuplicate  Fault = "a rule id used twice"
 	FaultAction     Fault = "an action that does not exist"
 	FaultEntity     Fault = "an entity type that does not exist"
-	FaultAnnotation Fault = "@sensitive on a rule that permits"
+	FaultAnnotation Fault = "@sensitive or @code on a rule that permits, or both on one"
+	FaultCode       Fault = "a @code that does not exist"
 )
 
 // Error says why a bundle is not in force. It never carries text of the bundle.

@@ -16,7 +16,13 @@ const (
 	annotationID = "id"
 	// annotationSensitive on a forbid adds its apps to the sensitive ones.
 	annotationSensitive = "sensitive"
+	// annotationCode on a forbid says which refusal its no is told as.
+	annotationCode = "code"
 )
+
+// codeBlocked is the one value of @code: the forbid blocks a destination. What every
+// other no is told as follows from what was asked, so no rule needs to say it.
+const codeBlocked = "BLOCKED_URL"
 
 // builtin is what is in force without a usable bundle.
 const builtin = `@id("builtin:desk-listing")
@@ -60,6 +66,9 @@ func parse(bundle []byte, v Vocabulary, outside bool) (*Rules, error) {
 		if _, taken := r.policies[id]; taken {
 			return nil, &Error{Fault: FaultDuplicate, Line: p.Position().Line}
 		}
+		if err := annotated(p); err != nil {
+			return nil, err
+		}
 		if err := r.known(p); err != nil {
 			return nil, err
 		}
@@ -72,18 +81,28 @@ func parse(bundle []byte, v Vocabulary, outside bool) (*Rules, error) {
 var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$`)
 
 func ruleID(p *cedar.Policy, outside bool) (cedar.PolicyID, error) {
-	line := p.Position().Line
 	id, named := p.Annotations()[annotationID]
 	switch {
 	case !named:
-		return cedar.PolicyID(fmt.Sprintf("line:%d", line)), nil
+		return cedar.PolicyID(fmt.Sprintf("line:%d", p.Position().Line)), nil
 	case outside && !idForm.MatchString(string(id)):
-		return "", &Error{Fault: FaultID, Line: line}
-	}
-	if _, ok := p.Annotations()[annotationSensitive]; ok && p.Effect() != cedar.Forbid {
-		return "", &Error{Fault: FaultAnnotation, Line: line}
+		return "", &Error{Fault: FaultID, Line: p.Position().Line}
 	}
 	return cedar.PolicyID(id), nil
+}
+
+// annotated refuses annotations that would look as if they said something: on a rule
+// that permits, of a value that does not exist, or two of which one could not hold.
+func annotated(p *cedar.Policy) error {
+	_, sensitive := p.Annotations()[annotationSensitive]
+	code, coded := p.Annotations()[annotationCode]
+	switch {
+	case coded && code != codeBlocked:
+		return &Error{Fault: FaultCode, Line: p.Position().Line}
+	case (sensitive || coded) && p.Effect() != cedar.Forbid, sensitive && coded:
+		return &Error{Fault: FaultAnnotation, Line: p.Position().Line}
+	}
+	return nil
 }
 
 // Groups of actions a rule may name instead of each of them: action in Action::"act".

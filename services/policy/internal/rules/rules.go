@@ -1,16 +1,18 @@
-// Package rules answers what the rules on this desk say: the built-in floor first,
-// then one bundle of Cedar policies (permit and forbid; forbid wins; what no rule
-// permits is denied). A bundle can add to the floor and never subtract from it
-// (C10.4), because the floor is not a policy: it is asked before any policy is and
-// its answer is final. Without a usable bundle the built-in rules are in force: the
-// desk may be listed and nothing else. There is no state in which everything is allowed.
+// Package rules answers what the rules on this desk say: the built-in floor of apps and
+// destinations first, then one bundle of Cedar policies (permit and forbid; forbid wins;
+// what no rule permits is denied). A bundle can add to the floor and never subtract from
+// it (C10.4), because the floor is not a policy: it is asked before any policy is and its
+// answer is final. Without a usable bundle the built-in rules are in force: the desk may
+// be listed and nothing else. There is no state in which everything is allowed.
 //
 // A Rules value never changes after it was made, so it needs no lock. Nothing here
 // does input or output except Load, and no error carries text of a bundle.
 package rules
 
 import (
+	"cmp"
 	"crypto/sha256"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,6 +31,12 @@ const (
 	FloorUnknown = "floor:unknown-app"
 	// FloorDesk is the id of the floor's answer for anything but listing on the whole desk.
 	FloorDesk = "floor:desk"
+	// FloorBlocked is the id of the floor's answer for destinations that end a session.
+	FloorBlocked = "floor:blocked-destination"
+	// FloorUnsupported is the id of the floor's answer for destinations that are none of the web.
+	FloorUnsupported = "floor:unsupported-destination"
+	// FloorUnplaced is the id of the floor's answer for a page of which nobody can say where it is.
+	FloorUnplaced = "floor:unknown-destination"
 )
 
 // Names of actions. The part after the prefix is the name of the lease class, verb or
@@ -69,19 +77,22 @@ type Question struct {
 	UID    uint32
 	Action string
 	// App is the app, or empty for the desk.
-	App        string
-	Class      string
-	Verb       string
-	Role       string
-	Effect     string
-	Client     string
-	Secure     bool
-	Dialogs    bool
-	Window     bool
-	Page       bool
-	Vision     bool
-	Remote     bool
-	TextLength uint32
+	App    string
+	Class  string
+	Verb   string
+	Role   string
+	Effect string
+	Client string
+	// Destination is where the page is or the act leads, as Place returns it; empty where
+	// there is no page.
+	Destination string
+	Secure      bool
+	Dialogs     bool
+	Window      bool
+	Page        bool
+	Vision      bool
+	Remote      bool
+	TextLength  uint32
 }
 
 // Verdict is the answer and the rule behind it.
@@ -90,6 +101,8 @@ type Verdict struct {
 	Rule    string
 	// Sensitive says that the app is off limits to agents on every path.
 	Sensitive bool
+	// Blocked says that the destination is blocked: reaching it ends the session (C5.1).
+	Blocked bool
 	// Forbidden says that a rule said no in so many words, in contrast to none saying yes.
 	Forbidden bool
 }
@@ -142,34 +155,52 @@ func (r *Rules) Decide(q Question) Verdict {
 	} else if v := OnFloor(q.App); !v.Allowed {
 		return v
 	}
+	if v := PlaceOnFloor(q.Destination); !v.Allowed {
+		return v
+	}
 	return r.evaluate(q)
 }
 
 func (r *Rules) evaluate(q Question) Verdict {
 	decision, diag := cedar.Authorize(r.policies, r.entities, request(q))
+	var no []cedar.DiagnosticReason
+	if decision != cedar.Allow {
+		no = diag.Reasons
+	}
 	// A forbid that cannot be evaluated forbids. Cedar itself would skip it.
 	for _, e := range diag.Errors {
 		if p := r.policies[e.PolicyID]; p != nil && p.Effect() == cedar.Forbid {
-			return r.forbidden(e.PolicyID)
+			no = append(no, cedar.DiagnosticReason{PolicyID: e.PolicyID, Position: e.Position})
 		}
 	}
-	if len(diag.Reasons) == 0 {
+	switch {
+	case len(no) > 0:
+		return r.forbidden(no, q)
+	case len(diag.Reasons) == 0:
 		return Verdict{Rule: NoRule}
+	default:
+		return Verdict{Allowed: true, Rule: string(first(diag.Reasons).PolicyID)}
 	}
-	// The first in the file, so that one question always names one rule.
-	first := diag.Reasons[0]
-	for _, reason := range diag.Reasons[1:] {
-		if reason.Position.Offset < first.Position.Offset {
-			first = reason
-		}
-	}
-	if decision != cedar.Allow {
-		return r.forbidden(first.PolicyID)
-	}
-	return Verdict{Allowed: true, Rule: string(first.PolicyID)}
 }
 
-func (r *Rules) forbidden(id cedar.PolicyID) Verdict {
+// first is the first in the file, so that one question always names one rule.
+func first(of []cedar.DiagnosticReason) cedar.DiagnosticReason {
+	return slices.MinFunc(of, func(a, b cedar.DiagnosticReason) int {
+		return cmp.Compare(a.Position.Offset, b.Position.Offset)
+	})
+}
+
+// forbidden is the answer of the rules that said no. A rule that blocks the destination
+// is heard before those that only forbid, wherever it stands: what it says ends the
+// session. Where there is no destination, such a rule blocks none and is like any other.
+func (r *Rules) forbidden(no []cedar.DiagnosticReason, q Question) Verdict {
+	blocks := slices.DeleteFunc(slices.Clone(no), func(n cedar.DiagnosticReason) bool {
+		return r.policies[n.PolicyID].Annotations()[annotationCode] != codeBlocked
+	})
+	if q.Destination != "" && len(blocks) > 0 {
+		return Verdict{Rule: string(first(blocks).PolicyID), Forbidden: true, Blocked: true}
+	}
+	id := first(no).PolicyID
 	_, sensitive := r.policies[id].Annotations()[annotationSensitive]
 	return Verdict{Rule: string(id), Forbidden: true, Sensitive: sensitive}
 }
@@ -199,6 +230,7 @@ func request(q Question) cedar.Request {
 			"role":            cedar.String(q.Role),
 			"effect":          cedar.String(q.Effect),
 			"client":          cedar.String(q.Client),
+			"destination":     cedar.String(q.Destination),
 			"secure":          cedar.Boolean(q.Secure),
 			"dialogs":         cedar.Boolean(q.Dialogs),
 			"window":          cedar.Boolean(q.Window),

@@ -193,6 +193,7 @@ func TestEveryContextAttributeIsSeenByRules(t *testing.T) {
 		{`context.verb == "x"`, func(q *Question) { q.Verb = "x" }},
 		{`context.role == "x"`, func(q *Question) { q.Role = "x" }},
 		{`context.effect == "x"`, func(q *Question) { q.Effect = "x" }},
+		{`context.destination == "https://shop.example:443"`, func(q *Question) { q.Destination = "https://shop.example:443" }},
 		{`context.client == "x"`, func(q *Question) { q.Client = "x" }},
 		{`context.secure`, func(q *Question) { q.Secure = true }},
 		{`context.dialogs`, func(q *Question) { q.Dialogs = true }},
@@ -252,6 +253,21 @@ func TestParseNamesTheLineAndNothingElse(t *testing.T) {
 			"sensitive on a permit", "@id(\"a\") @sensitive permit (principal, action, resource);",
 			Error{FaultAnnotation, 1},
 		},
+		{
+			"sensitive on a permit without an id", "\n@sensitive permit (principal, action, resource);",
+			Error{FaultAnnotation, 2},
+		},
+		{
+			"a code on a permit", "@code(\"BLOCKED_URL\") permit (principal, action, resource);", Error{FaultAnnotation, 1},
+		},
+		{
+			"a code and sensitive", "@code(\"BLOCKED_URL\") @sensitive forbid (principal, action, resource);",
+			Error{FaultAnnotation, 1},
+		},
+		{"a code that does not exist", "\n@code(\"" + canary + "\") forbid (principal, action, resource);", Error{FaultCode, 2}},
+		{"a code that says nothing", "@code forbid (principal, action, resource);", Error{FaultCode, 1}},
+		{"a code in lower case", "@code(\"blocked_url\") forbid (principal, action, resource);", Error{FaultCode, 1}},
+		{"a code that is another refusal", "@code(\"PAUSED\") forbid (principal, action, resource);", Error{FaultCode, 1}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
