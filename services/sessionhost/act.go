@@ -6,12 +6,9 @@ import (
 	commonv1 "fairlead.dev/gen/fairlead/common/v1"
 	executorv1 "fairlead.dev/gen/fairlead/executor/v1"
 	hostv1 "fairlead.dev/gen/fairlead/host/v1"
-	policyv1 "fairlead.dev/gen/fairlead/policy/v1"
 	"fairlead.dev/services/sessionhost/internal/executorlink"
-	"fairlead.dev/services/sessionhost/internal/frame"
-	"fairlead.dev/services/sessionhost/internal/lane"
 	"fairlead.dev/services/sessionhost/internal/policylink"
-	machine "fairlead.dev/services/sessionhost/internal/session"
+	"fairlead.dev/services/sessionhost/internal/timeline"
 	"fairlead.dev/services/shared/ident"
 	"fairlead.dev/services/shared/permit"
 	"fairlead.dev/services/shared/refusal"
@@ -20,13 +17,30 @@ import (
 // settleMS is the longest wait for a window to settle after an act.
 const settleMS = 2500
 
-// act tells the story of one act on one frame, top to bottom. The session's ticket is
+// act does one act of an agent. A refusal before the executor was asked ends keyboard
+// ownership too: whoever is refused does not know what has the keyboard (C8.3).
+func (h *Host) act(ctx context.Context, c *call, b *bound) (*hostv1.ActResponse, error) {
+	resp, err := h.actOn(ctx, c, b)
+	if err != nil {
+		_ = c.s.do(func(st *state) { st.turnedAway(refusal.As(err).Code) })
+	}
+	return resp, err
+}
+
+// turnedAway is the step after an act that was refused before the dispatch.
+func (st *state) turnedAway(code refusal.Code) {
+	if why, loses := lossOf(commonv1.Outcome_OUTCOME_REFUSED, code); loses {
+		st.loseKeyboard(why)
+	}
+}
+
+// actOn tells the story of one act on one frame, top to bottom. The session's ticket is
 // checked when the act is bound, after the wait for its window, right before it is
 // dispatched, and after it came back (C4.5). Everything that can refuse it before the
 // dispatch leaves the desk untouched.
-func (h *Host) act(ctx context.Context, c *call, req *hostv1.ActRequest) (*hostv1.ActResponse, error) {
+func (h *Host) actOn(ctx context.Context, c *call, b *bound) (*hostv1.ActResponse, error) {
 	// 1. One step, no waits: ticket, claim, binding, digest (C3.1).
-	b, replay, err := c.bind(req)
+	replay, err := c.claim(b)
 	if err != nil || replay != nil {
 		return replay, err
 	}
@@ -66,132 +80,33 @@ func (h *Host) act(ctx context.Context, c *call, req *hostv1.ActRequest) (*hostv
 	}
 
 	// 5. The claim ends in one of three ways, and the window is shown as it is now (C7.3).
-	resp := c.conclude(b, executor, answer)
+	resp := c.conclude(ctx, b, policy, executor, answer)
 	h.settle(c, decision.GetIntentId(), resp)
 	h.endElsewhere(c.s, b, resp)
 	return resp, nil
 }
 
-// bound is an act after step 1: everything later steps need, and nothing they could
-// reinterpret. Nobody sees element ids from here on.
-type bound struct {
-	req     *hostv1.ActRequest
-	ticket  machine.Ticket
-	frame   *frame.Frame
-	digest  permit.Digest
-	element *frame.Element
-	lane    lane.Key
-	args    *commonv1.Act
-	// dispatch is the name to cancel it by.
-	dispatch string
-}
-
-// bind is the one step of the session that takes ticket, claim, binding and digest.
-// An act id that was answered before is answered again from the record (C0.5).
-func (c *call) bind(req *hostv1.ActRequest) (*bound, *hostv1.ActResponse, error) {
-	b := &bound{req: req, args: permit.Arguments(req.GetAct()), dispatch: ident.New("d")}
-	var replay *hostv1.ActResponse
-	err := c.do(func(st *state) error {
-		var why error
-		if replay, why = st.recorded(req, c.s.actKey); why != nil || replay != nil {
-			return why
-		}
-		t, no := machine.ActTicket(st.machine)
-		if req.GetFrame() == nil && no == nil {
-			return refusal.Unusable("the act needs frame: copy it from the observation the act is based on")
-		}
-		ref := frameFromWire(req.GetFrame())
-		if no != nil && st.frames.Find(ref) == nil {
-			return no
-		}
-		f, digest, why2 := st.frames.Claim(ref, func(f *frame.Frame) (permit.Digest, *refusal.Error) {
-			return b.bindTo(f, c.s.actKey)
-		})
-		if why2 != nil {
-			if no != nil && why2.Code != refusal.DuplicateAction {
-				return no
-			}
-			return why2
-		}
-		if no != nil {
-			st.frames.Return(f)
-			return no
-		}
-		b.ticket, b.frame, b.digest = t, f, digest
-		b.lane = lane.Key{Executor: f.Executor, Root: f.Root}
-		return nil
-	})
-	return b, replay, err
-}
-
-// bindTo binds the act to a frame and returns its digest (C3.2).
-func (b *bound) bindTo(f *frame.Frame, key ident.ActKey) (permit.Digest, *refusal.Error) {
-	a := &commonv1.BoundAct{
-		Verb: permit.VerbOf(b.req.GetAct()), Arguments: b.args,
-		Window: windowToWire(f.Window), Page: pageToWire(f.Page),
-	}
-	b.element = nil
-	if id := elementOf(b.req.GetAct()); id != 0 {
-		e, ok := f.Elements[id]
-		if !ok {
-			return permit.Digest{}, refusal.New(refusal.InvalidBinding)
-		}
-		b.element, a.ElementDigest = &e, e.Digest[:]
-	}
-	if why := offered(a.GetVerb(), b.element != nil); why != nil {
-		return permit.ActDigest(key, a), why
-	}
-	return permit.ActDigest(key, a), nil
-}
-
-// question is what policy is asked: facts that the host resolved, no words of the agent.
-func (b *bound) question(s *session, e *executorlink.Link) *policyv1.DecideRequest {
-	facts := &policyv1.ActFacts{
-		Verb: permit.VerbOf(b.args), Window: windowToWire(b.frame.Window), Page: pageToWire(b.frame.Page),
-		AppId: b.frame.Window.App, TextLength: textLength(b.args),
-	}
-	if b.element != nil {
-		facts.Role, facts.Secure = commonv1.Role(b.element.Role), b.element.Secure
-		facts.ElementDigest = b.element.Digest[:]
-	}
-	return &policyv1.DecideRequest{
-		SessionId: string(s.id), ActId: b.req.GetActId(), Facts: facts, ActDigest: b.digest[:],
-		Incarnation: e.Incarnation[:], SnapshotId: string(b.frame.Snapshot),
-	}
-}
-
-// order is what the executor is told to do.
-func (b *bound) order(s *session, p *commonv1.Permit, picture *executorv1.PictureRequest) *executorv1.DispatchRequest {
-	req := &executorv1.DispatchRequest{
-		SessionId: string(s.id), DispatchId: b.dispatch, Permit: p, SnapshotId: string(b.frame.Snapshot),
-		Act: b.args, SettleMs: settleMS, Picture: picture,
-	}
-	if b.element != nil {
-		req.Token = b.element.Token[:]
-	}
-	if w, ok := b.frame.Wanted.(wanted); ok {
-		req.Limits = w.limits
-	}
-	return req
-}
-
-// pictureAfter asks for the permit of the after-picture. A picture that may not be
-// taken is a detail of the observation, never an error of the act.
-func (c *call) pictureAfter(
-	ctx context.Context, p *policylink.Link, e *executorlink.Link, b *bound,
-) *executorv1.PictureRequest {
-	after := b.req.GetAfter()
-	wish := after.GetPicture()
-	wants := wish == hostv1.PictureWish_PICTURE_WISH_WITH ||
-		wish == hostv1.PictureWish_PICTURE_WISH_UNSPECIFIED && b.frame.HasPicture
-	if !wants {
-		return nil
-	}
-	permit, err := c.readPermit(ctx, p, e, commonv1.LeaseClass_LEASE_CLASS_SCREENSHOT_READ, b.frame.Window)
+// theAct makes one act out of a request: decoded once, before it queues (C3.1).
+func (s *session) theAct(req *hostv1.ActRequest) (*bound, error) {
+	a, err := normalised(req.GetAct())
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	return &executorv1.PictureRequest{Permit: permit, Format: after.GetFormat()}
+	return &bound{
+		asked: askedBy(s.actKey, req.GetActId(), req.GetFrame(), a, req.GetHint()),
+		act:   a, args: permit.Arguments(a), verb: permit.VerbOf(a), ref: frameFromWire(req.GetFrame()),
+		hint: req.GetHint(), after: req.GetAfter(), actID: req.GetActId(), dispatch: ident.New("d"),
+	}, nil
+}
+
+// claim is step 1.
+func (c *call) claim(b *bound) (*hostv1.ActResponse, error) {
+	var replay *hostv1.ActResponse
+	err := c.do(func(st *state) (why error) {
+		replay, why = st.claim(b)
+		return why
+	})
+	return replay, err
 }
 
 // dispatching is the last look at the ticket, in the same step that makes the act
@@ -200,17 +115,12 @@ func (c *call) dispatching(ctx context.Context, b *bound, e *executorlink.Link) 
 	if ctx.Err() != nil {
 		return refusal.New(refusal.Aborted)
 	}
+	in := &inflight{link: e, dispatch: b.dispatch, window: b.frame.Window}
 	return c.do(func(st *state) error {
-		if why := machine.Check(st.machine, b.ticket); why != nil {
-			return why
+		if err := st.send(b.ticket, b, in, c.stopped, c.sending); err != nil {
+			return err
 		}
-		if c.arrival <= c.s.stopMark.Load() {
-			return refusal.New(refusal.UserStopped)
-		}
-		if !c.sending() {
-			return refusal.New(refusal.Aborted)
-		}
-		st.inflight = &inflight{link: e, dispatch: b.dispatch}
+		st.books.note(timeline.Event{Session: st.id, Kind: timeline.ActSent, Act: b.asked.id})
 		return nil
 	})
 }
@@ -219,39 +129,38 @@ func (c *call) dispatching(ctx context.Context, b *bound, e *executorlink.Link) 
 // session as the code says (C5.5).
 func (c *call) giveUp(b *bound, err error) error {
 	why := refusal.As(err)
-	stepErr := c.do(func(st *state) error {
-		switch refusal.Of(why.Code).GetClaimEnd() {
-		case commonv1.ClaimEnd_CLAIM_END_RETIRED:
-			st.frames.Retire(b.frame, b.digest)
-		default:
-			st.frames.Return(b.frame)
-		}
-		st.apply(why.Code)
-		return nil
-	})
-	if stepErr != nil {
-		return stepErr
-	}
-	return why
+	return c.do(func(st *state) error { return st.giveUp(b, why) })
 }
 
-// offered says whether this host binds the verb in this form at all.
-func offered(v commonv1.Verb, hasElement bool) *refusal.Error {
-	rule := permit.RuleOf(v)
-	switch rule.GetBinding() {
-	case commonv1.Binding_BINDING_ELEMENT:
-		if !hasElement {
-			return refusal.New(refusal.InvalidBinding)
-		}
-		return nil
-	case commonv1.Binding_BINDING_KEYBOARD:
-		// Typing without a named element needs an owned keyboard target (C8.1).
-		if v == commonv1.Verb_VERB_TYPE_TEXT && hasElement {
-			return nil
-		}
-		if v == commonv1.Verb_VERB_TYPE_TEXT {
-			return refusal.New(refusal.KeyboardNotOwned)
-		}
+func (st *state) giveUp(b *bound, why *refusal.Error) error {
+	end := commonv1.ClaimEnd_CLAIM_END_RETURNED
+	if refusal.Of(why.Code).GetClaimEnd() == commonv1.ClaimEnd_CLAIM_END_RETIRED {
+		end = commonv1.ClaimEnd_CLAIM_END_RETIRED
+		st.frames.Retire(b.frame, b.digest)
+	} else {
+		st.frames.Return(b.frame)
 	}
-	return refusal.New(refusal.UnsupportedAction)
+	st.failures.count(b.digest, why.Code)
+	st.apply(why.Code)
+	current := st.frames.Current() == b.frame
+	return &refusal.Error{Code: why.Code, Detail: why.Detail, Claim: &refusal.Claim{End: end, FrameCurrent: current}}
+}
+
+// pictureAfter asks for the permit of the after-picture. A picture that may not be
+// taken is a detail of the observation, never an error of the act.
+func (c *call) pictureAfter(
+	ctx context.Context, p *policylink.Link, e *executorlink.Link, b *bound,
+) *executorv1.PictureRequest {
+	wish := b.after.GetPicture()
+	wants := wish == hostv1.PictureWish_PICTURE_WISH_WITH ||
+		wish == hostv1.PictureWish_PICTURE_WISH_UNSPECIFIED && b.frame.HasPicture()
+	if !wants {
+		return nil
+	}
+	permit, err := c.readPermit(ctx, p, e, commonv1.LeaseClass_LEASE_CLASS_SCREENSHOT_READ, b.frame.Window)
+	if err != nil {
+		b.absence = absenceOf(err)
+		return nil
+	}
+	return &executorv1.PictureRequest{Permit: permit, Format: b.after.GetFormat()}
 }

@@ -1,16 +1,19 @@
 package sessionhost
 
 import (
-	"crypto/sha256"
-
-	"google.golang.org/protobuf/proto"
+	"context"
+	"errors"
 
 	commonv1 "fairlead.dev/gen/fairlead/common/v1"
 	executorv1 "fairlead.dev/gen/fairlead/executor/v1"
 	hostv1 "fairlead.dev/gen/fairlead/host/v1"
 	policyv1 "fairlead.dev/gen/fairlead/policy/v1"
 	"fairlead.dev/services/sessionhost/internal/executorlink"
+	"fairlead.dev/services/sessionhost/internal/frame"
+	"fairlead.dev/services/sessionhost/internal/keyboard"
+	"fairlead.dev/services/sessionhost/internal/policylink"
 	machine "fairlead.dev/services/sessionhost/internal/session"
+	"fairlead.dev/services/sessionhost/internal/timeline"
 	"fairlead.dev/services/shared/ident"
 	"fairlead.dev/services/shared/permit"
 	"fairlead.dev/services/shared/refusal"
@@ -18,37 +21,16 @@ import (
 
 // conclude turns the executor's answer into the end of the claim, the session's next
 // state and the response, in one step of the session.
-func (c *call) conclude(b *bound, e *executorlink.Link, a *executorv1.DispatchResponse) *hostv1.ActResponse {
-	resp := respond(b.req.GetActId(), a)
+func (c *call) conclude(
+	ctx context.Context, b *bound, p *policylink.Link, e *executorlink.Link, a *executorv1.DispatchResponse,
+) *hostv1.ActResponse {
+	resp := respond(b.actID, a)
 	var seen *seenWindow
 	if a.GetAfter() != nil && resp.GetOutcome() != commonv1.Outcome_OUTCOME_REFUSED {
-		w, err := readSnapshot(a.GetAfter())
-		if err != nil {
-			e.Violated()
-			resp.ObservationMissing = commonv1.ObservationMissing_OBSERVATION_MISSING_CAPTURE_FAILED
-			missedObservation(resp)
-		} else {
-			seen = w
-		}
+		seen = c.after(ctx, b, p, e, a, resp)
 	}
 	err := c.do(func(st *state) error {
-		st.landed(resp)
-		held := machine.Check(st.machine, b.ticket)
-		c.endClaim(st, b, resp)
-		switch {
-		case held != nil && held.Code != refusal.ReobserveRequired:
-			// After a stop the outcome is still told truthfully; only the observation is
-			// withheld, with its reason (C12.6).
-			withhold(resp)
-			st.frames.End()
-		case seen != nil && e.Alive():
-			resp.Observation = c.s.register(st, seen, e, b.after())
-		}
-		if resp.GetObservation() == nil && resp.GetOutcome() != commonv1.Outcome_OUTCOME_REFUSED {
-			st.machine = machine.Step(st.machine, machine.LostTrack)
-		}
-		resp.Verified = verified(resp)
-		st.record(b.req, c.s.actKey, resp)
+		st.conclude(b, e.Alive, seen, resp)
 		return nil
 	})
 	if err != nil {
@@ -57,6 +39,194 @@ func (c *call) conclude(b *bound, e *executorlink.Link, a *executorv1.DispatchRe
 		resp.Verified = verified(resp)
 	}
 	return resp
+}
+
+// after reads the tree the act left. A change against the quoted tree whose digest does
+// not match is asked for as a whole (C2.4); a page that is where no page may be is not
+// shown (C5.5).
+func (c *call) after(
+	ctx context.Context, b *bound, p *policylink.Link, e *executorlink.Link, a *executorv1.DispatchResponse,
+	resp *hostv1.ActResponse,
+) *seenWindow {
+	seen, err := readAfter(a.GetAfter(), b.base, c.s.actKey)
+	if errors.Is(err, errNotTheWhole) {
+		seen, err = c.again(ctx, b, p, e)
+	} else if err != nil {
+		e.Violated()
+	}
+	if err == nil {
+		err = c.mayBeThere(ctx, p, e, seen)
+	}
+	if err != nil {
+		unseen(resp, err)
+		return nil
+	}
+	if b.absence != 0 {
+		seen.snap.PictureAbsence = b.absence
+	}
+	return seen
+}
+
+// unseen says why the tree an act left is not shown.
+func unseen(resp *hostv1.ActResponse, err error) {
+	if refusal.As(err).Code == refusal.BlockedURL {
+		resp.Refusal = refusal.As(err).Wire()
+		resp.ObservationMissing = commonv1.ObservationMissing_OBSERVATION_MISSING_STOPPED
+		return
+	}
+	resp.ObservationMissing = commonv1.ObservationMissing_OBSERVATION_MISSING_CAPTURE_FAILED
+	missedObservation(resp)
+}
+
+// again reads the whole window after an act.
+func (c *call) again(
+	ctx context.Context, b *bound, p *policylink.Link, e *executorlink.Link,
+) (*seenWindow, error) {
+	read, err := c.readPermit(ctx, p, e, commonv1.LeaseClass_LEASE_CLASS_METADATA_READ, b.frame.Window)
+	if err != nil {
+		return nil, err
+	}
+	w, _ := b.frame.Wanted.(wanted)
+	snap, err := e.Snapshot(ctx, &executorv1.SnapshotRequest{
+		SessionId: string(c.s.id), Permit: read, Window: windowToWire(b.frame.Window), Limits: w.limits,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return readSnapshot(snap)
+}
+
+// conclude is the one step in which an act that was with the executor ends.
+func (st *state) conclude(b *bound, alive func() bool, seen *seenWindow, resp *hostv1.ActResponse) {
+	st.landed(resp)
+	st.saidBy(b, resp)
+	st.endClaim(b, resp)
+	held := machine.Check(st.machine, b.ticket)
+	switch {
+	case held != nil && held.Code != refusal.ReobserveRequired:
+		// After a stop, or under any other hold, the outcome is still told truthfully; only
+		// the observation is withheld, with its reason (C12.6).
+		withhold(resp)
+		st.endFrame()
+	case seen != nil && alive():
+		resp.Observation = st.register(seen, b.frame.Executor, b.wanted(), b)
+	}
+	if resp.GetObservation() == nil && resp.GetOutcome() != commonv1.Outcome_OUTCOME_REFUSED {
+		st.machine = machine.Step(st.machine, machine.LostTrack)
+	}
+	resp.Verified = verified(resp)
+	st.handOver(b, resp)
+	st.count(b, resp)
+	st.acts.record(b.asked, resp)
+	st.books.note(timeline.Event{
+		Session: st.id, Kind: timeline.ActEnded, Act: b.asked.id, Code: resp.GetRefusal().GetCode(),
+		Outcome: int32(resp.GetOutcome()),
+	})
+}
+
+// saidBy tells an act that was cancelled before anything was sent by what cancelled it.
+func (st *state) saidBy(b *bound, resp *hostv1.ActResponse) {
+	if resp.GetOutcome() != commonv1.Outcome_OUTCOME_REFUSED || resp.GetRefusal().GetCode() != refusal.Aborted {
+		return
+	}
+	if held := machine.Check(st.machine, b.ticket); held != nil && held.Code != refusal.ReobserveRequired {
+		resp.Refusal = held.Wire()
+	}
+}
+
+// count remembers what keeps failing, and forgets it when something came out well.
+func (st *state) count(b *bound, resp *hostv1.ActResponse) {
+	if resp.GetOutcome() == commonv1.Outcome_OUTCOME_OK {
+		st.failures = failures{}
+		return
+	}
+	st.failures.count(b.digest, resp.GetRefusal().GetCode())
+}
+
+// handOver decides who may type after an act (C8.2, C8.3). Ownership comes only from a
+// verified act that put the focus into its element and returned a frame that shows it
+// there; it lives on only through the owner's own verified acts.
+func (st *state) handOver(b *bound, resp *hostv1.ActResponse) {
+	f := st.frames.Current()
+	if resp.GetObservation() == nil || f == nil {
+		if why, loses := lossOf(resp.GetOutcome(), resp.GetRefusal().GetCode()); loses {
+			st.loseKeyboard(why)
+		}
+		return
+	}
+	id, focused := f.Focus()
+	gets := focused && !st.disturbed && resp.GetVerified() && b.gaveFocus(f, id)
+	sight := keyboard.Sight{Shown: st.ownerOf(f, id), By: b.frame.Frame, Verified: resp.GetVerified()}
+	why := keyboard.ByObservation
+	if resp.GetOutcome() != commonv1.Outcome_OUTCOME_OK {
+		why = keyboard.ByFailure
+	}
+	if st.books.passKeyboard(sight, gets, why) {
+		st.note(timeline.KeyboardGranted)
+	}
+}
+
+// passKeyboard takes a new observation of a session: its ownership moves on or ends, and
+// when the act gave focus and the session owns nothing any more, it gets what is shown.
+// otherwise is why it loses what it neither keeps nor gets.
+func (b *books) passKeyboard(s keyboard.Sight, gets bool, otherwise keyboard.Cause) (granted bool) {
+	b.mu.Lock()
+	lost, revoked := b.keyboard.Renew(s)
+	_, owns := b.keyboard.Of(s.Shown.Session)
+	var others []keyboard.Owner
+	if gets && !owns {
+		others = b.keyboard.Grant(s.Shown)
+		granted = true
+	}
+	b.mu.Unlock()
+	if revoked && granted {
+		otherwise = keyboard.ByReplacement
+	}
+	if revoked {
+		b.revoked(lost.Session, otherwise)
+	}
+	for _, o := range others {
+		b.revoked(o.Session, keyboard.ByReplacement)
+	}
+	return granted
+}
+
+// revoked tells people why a session lost its keyboard target.
+func (b *books) revoked(s ident.SessionID, why keyboard.Cause) {
+	b.note(timeline.Event{Session: s, Kind: timeline.KeyboardRevoked, Cause: int32(why)})
+}
+
+// gaveFocus reports whether the act put the focus into the element that has it now: the
+// same object, which takes keys, or which the act named as what gets them (C8.2).
+func (b *bound) gaveFocus(f *frame.Frame, id uint32) bool {
+	e := f.Elements[id]
+	if b.owned {
+		return false // what was lost while it typed is not won back by typing
+	}
+	switch b.verb {
+	case commonv1.Verb_VERB_FOCUS_ELEMENT:
+		return id == b.elementID
+	case commonv1.Verb_VERB_CLICK_ELEMENT, commonv1.Verb_VERB_TYPE_TEXT, commonv1.Verb_VERB_PASTE:
+		return id == b.elementID && e.TakesKeys
+	case commonv1.Verb_VERB_CLICK_POINT:
+		return e.TakesKeys && len(b.points) == 1 && e.Surface == b.points[0].Surface && e.Bounds.Contains(b.points[0].At)
+	default:
+		return false
+	}
+}
+
+// lossOf says why an act that shows no new frame ends keyboard ownership. It does not
+// where nobody looked at the target, unless its caller gave it up (C8.3).
+func lossOf(o commonv1.Outcome, code refusal.Code) (why keyboard.Cause, loses bool) {
+	switch {
+	case o != commonv1.Outcome_OUTCOME_REFUSED:
+		return keyboard.ByFailure, true
+	case code == refusal.Aborted:
+		return keyboard.ByAbort, true
+	case refusal.Of(code).GetClaimEnd() == commonv1.ClaimEnd_CLAIM_END_RETURNED:
+		return 0, false
+	}
+	return keyboard.ByRefusal, true
 }
 
 // respond copies what the executor said about the act. An answer with a member this
@@ -124,7 +294,7 @@ func withhold(resp *hostv1.ActResponse) {
 
 // endClaim ends the claim as what happened says: nothing sent is retired (or returned,
 // where nobody looked at the target), anything else is consumed (C3.5).
-func (c *call) endClaim(st *state, b *bound, resp *hostv1.ActResponse) {
+func (st *state) endClaim(b *bound, resp *hostv1.ActResponse) {
 	code := resp.GetRefusal().GetCode()
 	end := commonv1.ClaimEnd_CLAIM_END_CONSUMED
 	if resp.GetOutcome() == commonv1.Outcome_OUTCOME_REFUSED {
@@ -136,6 +306,7 @@ func (c *call) endClaim(st *state, b *bound, resp *hostv1.ActResponse) {
 	switch end {
 	case commonv1.ClaimEnd_CLAIM_END_CONSUMED:
 		st.frames.Consume(b.frame, b.digest)
+		st.seen = nil
 	case commonv1.ClaimEnd_CLAIM_END_RETURNED:
 		st.frames.Return(b.frame)
 	default:
@@ -146,25 +317,6 @@ func (c *call) endClaim(st *state, b *bound, resp *hostv1.ActResponse) {
 		resp.Refusal.ClaimEnd = end
 		resp.Refusal.FrameStillCurrent = st.frames.Current() == b.frame
 	}
-}
-
-// apply moves the session as a refusal code says (C5.5).
-func (st *state) apply(code refusal.Code) {
-	var e machine.Event
-	switch refusal.Of(code).GetEvent() {
-	case commonv1.SessionEvent_SESSION_EVENT_USER_INTERVENED:
-		e = machine.Intervene
-	case commonv1.SessionEvent_SESSION_EVENT_SCREEN_LOCKED:
-		e = machine.Lock
-	case commonv1.SessionEvent_SESSION_EVENT_BLOCKED_URL:
-		e = machine.BlockedDestination
-	case commonv1.SessionEvent_SESSION_EVENT_REOBSERVE:
-		e = machine.LostTrack
-	default:
-		return
-	}
-	st.machine = machine.Step(st.machine, e)
-	st.frames.End()
 }
 
 // unansweredDispatch is the answer for a dispatch that did not answer.
@@ -220,50 +372,7 @@ func (h *Host) endElsewhere(self *session, b *bound, resp *hostv1.ActResponse) {
 	}
 	h.each(func(s *session) {
 		if s != self {
-			s.windowSpent(b.frame.Window)
+			s.mark(mark{kind: markWindowSpent, window: b.frame.Window})
 		}
 	})
-}
-
-// recorded returns the answer an act id got before. The same id with other parameters
-// is an unusable request.
-func (st *state) recorded(req *hostv1.ActRequest, key ident.ActKey) (*hostv1.ActResponse, error) {
-	r := st.acts[ident.ActID(req.GetActId())]
-	if r == nil {
-		return nil, nil
-	}
-	if r.digest != requestDigest(req, key) {
-		return nil, refusal.Unusable("act_id was used for another act; use a fresh act_id")
-	}
-	again, _ := proto.Clone(r.response).(*hostv1.ActResponse)
-	return again, nil
-}
-
-// record keeps outcome, refusal and digest under the act id, never the observation. A
-// returned claim records nothing: the same act may be sent again under its id.
-func (st *state) record(req *hostv1.ActRequest, key ident.ActKey, resp *hostv1.ActResponse) {
-	if resp.GetRefusal().GetClaimEnd() == commonv1.ClaimEnd_CLAIM_END_RETURNED {
-		return
-	}
-	if len(st.actOrder) == actsMax {
-		delete(st.acts, st.actOrder[0])
-		st.actOrder = st.actOrder[1:]
-	}
-	kept := &hostv1.ActResponse{
-		ActId: resp.GetActId(), Refusal: resp.GetRefusal(), Verified: resp.GetVerified(), Outcome: resp.GetOutcome(),
-		Tier: resp.GetTier(), Route: resp.GetRoute(), Effect: resp.GetEffect(), Verification: resp.GetVerification(),
-		DeliveredCount: resp.GetDeliveredCount(), MayStillHappen: resp.GetMayStillHappen(), Desk: resp.GetDesk(),
-		WindowChanges: resp.GetWindowChanges(),
-	}
-	id := ident.ActID(req.GetActId())
-	st.acts[id] = &actRecord{digest: requestDigest(req, key), response: kept}
-	st.actOrder = append(st.actOrder, id)
-}
-
-// requestDigest tells two requests under one act id apart, without keeping either.
-func requestDigest(req *hostv1.ActRequest, key ident.ActKey) [32]byte {
-	h := sha256.New()
-	h.Write(key[:])
-	h.Write(permit.Canonical(&hostv1.ActRequest{Frame: req.GetFrame(), Act: req.GetAct()}))
-	return [32]byte(h.Sum(nil))
 }

@@ -124,6 +124,7 @@ func FuzzSnapshot(f *testing.F) {
 			ids[i] = uint32(i + 1)
 		}
 		w.frame(ids, 1, wanted{})
-		w.observation(ident.Frame{}, ids, commonv1.Render_RENDER_BOTH)
+		w.observation(ident.Frame{}, ids, commonv1.Render_RENDER_BOTH, nil, ident.Frame{})
+		w.observation(ident.Frame{}, ids, commonv1.Render_RENDER_CHANGES, w, ident.Frame{})
 	})
 }

@@ -27,6 +27,7 @@ import (
 	hostv1 "fairlead.dev/gen/fairlead/host/v1"
 	policyv1 "fairlead.dev/gen/fairlead/policy/v1"
 	"fairlead.dev/services/sessionhost/internal/executorlink"
+	"fairlead.dev/services/sessionhost/internal/feed"
 	"fairlead.dev/services/sessionhost/internal/lane"
 	"fairlead.dev/services/sessionhost/internal/policylink"
 	"fairlead.dev/services/sessionhost/internal/release"
@@ -38,8 +39,9 @@ import (
 
 // Bounds of a host (protocol.md, Limits).
 const (
-	sessionsMax    = 256
-	sessionsPerUID = 128
+	sessionsMax = 256
+	// sessionsPerUID leaves some for other accounts, however many one of them opens.
+	sessionsPerUID = 224
 	// agentConnections is far below what the process may open, so that agents cannot use
 	// up what the user's Stop needs (C12.1).
 	agentConnections = 256
@@ -50,6 +52,10 @@ const (
 	shutdownMax      = 3 * time.Second
 	generationFile   = "host.generation"
 )
+
+// watching bounds the subscribers of one kind of event: of all sessions, of one, and how
+// far one may fall behind (protocol.md, Limits).
+var watching = feed.Config{Subscribers: 32, PerOwner: 2, Queued: 256}
 
 // Config is what a host needs. Every field but Debug and AgentUIDs is required.
 type Config struct {
@@ -80,11 +86,17 @@ type Host struct {
 
 	cfg      Config
 	lanes    *lane.Lanes
-	releases *release.Broker
+	releases *feed.Feed[release.Event]
+	leases   *feed.Feed[leaseEvent]
+	books    *books
 	outbox   chan *policyv1.SettleRequest
 	arrivals atomic.Uint64 // arrival number of the latest call (C4.1)
-	waiting  atomic.Int64
-	work     sync.WaitGroup // goroutines that are not in the errgroup
+	// stopAllMark is the highest arrival number that a stop of everything covers (C4.3).
+	stopAllMark atomic.Uint64
+	// locked is what the executor last said about the screen.
+	locked  atomic.Bool
+	waiting atomic.Int64
+	work    sync.WaitGroup // goroutines that are not in the errgroup
 
 	mu         sync.Mutex
 	sessions   map[ident.SessionID]*session
@@ -94,7 +106,10 @@ type Host struct {
 	policyIs   *commonv1.ProcessStatus
 	executors  ident.Generation // incarnations accepted so far
 	stopping   bool             // no new work
-	booksShut  bool             // the outbox is closed
+	stoppedAll bool             // the user stopped everything: no session may be opened
+	conns      map[peersock.ConnID]bool
+	stir       chan struct{} // closed when a window's content changes
+	booksShut  bool          // the outbox is closed
 }
 
 // New returns a host. It serves nothing yet.
@@ -106,7 +121,11 @@ func New(cfg Config) (*Host, error) {
 	return &Host{
 		cfg:      cfg,
 		lanes:    lane.New(),
-		releases: release.New(),
+		releases: feed.New[release.Event](watching),
+		leases:   feed.New[leaseEvent](watching),
+		books:    newBooks(),
+		conns:    map[peersock.ConnID]bool{},
+		stir:     make(chan struct{}),
 		outbox:   make(chan *policyv1.SettleRequest, outboxMax),
 		sessions: map[ident.SessionID]*session{},
 	}, nil
@@ -138,7 +157,9 @@ func NextGeneration(stateDir string, now time.Time) (ident.Generation, error) {
 // Serve serves until ctx ends, then stops in order: no new work, let go of everything
 // held, settle the outbox, close the sockets.
 func (h *Host) Serve(ctx context.Context) error {
-	agent, err := h.server(rpc.RequestMax, peersock.Credentials{Allowed: h.cfg.AgentUIDs})
+	agent, err := h.server(rpc.RequestMax, peersock.Credentials{
+		Allowed: h.cfg.AgentUIDs, Came: h.connected, Gone: h.gone,
+	})
 	if err != nil {
 		return err
 	}
@@ -182,6 +203,7 @@ func (h *Host) server(requestMax int, creds peersock.Credentials) (*grpc.Server,
 	return rpc.NewServer(rpc.ServerConfig{
 		Role: "host", Log: h.cfg.Log, Traces: h.cfg.Traces, Credentials: creds,
 		RequestMax: requestMax, CallMax: rpc.CallMax,
+		Longer: map[string]time.Duration{hostv1.ObserveService_WaitFor_FullMethodName: waitMax + rpc.CallMax},
 	})
 }
 
@@ -213,6 +235,8 @@ func (h *Host) stop(settled <-chan struct{}, servers ...*grpc.Server) {
 		h.endSession(s, hostv1.ReleaseReason_RELEASE_REASON_DISPOSED, hostv1.EndCause_END_CAUSE_UNSPECIFIED)
 	}
 	h.releases.End()
+	h.leases.End()
+	h.books.events.End()
 	graceful := make(chan struct{})
 	go func() {
 		for _, s := range servers {

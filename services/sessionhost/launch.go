@@ -8,9 +8,10 @@ import (
 	hostv1 "fairlead.dev/gen/fairlead/host/v1"
 	policyv1 "fairlead.dev/gen/fairlead/policy/v1"
 	"fairlead.dev/services/sessionhost/internal/executorlink"
+	"fairlead.dev/services/sessionhost/internal/keyboard"
 	"fairlead.dev/services/sessionhost/internal/lane"
 	machine "fairlead.dev/services/sessionhost/internal/session"
-	"fairlead.dev/services/shared/ident"
+	"fairlead.dev/services/sessionhost/internal/timeline"
 	"fairlead.dev/services/shared/permit"
 	"fairlead.dev/services/shared/refusal"
 )
@@ -21,112 +22,109 @@ const launchWaitMS = 12_000
 // launch is the one act without a frame (C3.7): it needs an observation ticket, binds
 // to a resolution made by the executor that is spent like a snapshot, and leaves the
 // session in REOBSERVE_REQUIRED.
-func (h *Host) launch(ctx context.Context, c *call, req *hostv1.ActRequest) (*hostv1.ActResponse, error) {
-	replay, t, err := c.launchTicket(req)
-	if err != nil && refusal.As(err).Code == refusal.ScreenLocked && c.unlocked(ctx) {
-		replay, t, err = c.launchTicket(req)
-	}
+func (h *Host) launch(ctx context.Context, c *call, b *bound) (*hostv1.ActResponse, error) {
+	replay, err := c.recorded(b)
 	if err != nil || replay != nil {
 		return replay, err
 	}
-	p, e, err := c.s.policyLink(ctx)
+	l, err := c.looking(ctx)
 	if err != nil {
-		return nil, c.failed(err)
+		return nil, err
 	}
-	if err := c.s.ensureBegun(ctx, e); err != nil {
-		return nil, c.failed(err)
-	}
-	leave, err := h.lanes.Take(ctx, lane.Key{Executor: e.Generation, Launch: true})
+	leave, err := h.lanes.Take(ctx, lane.Key{Executor: l.executor.Generation, Launch: true})
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	app := req.GetAct().GetLaunchApp().GetAppId()
-	resolved, err := e.ResolveApp(ctx, &executorv1.ResolveAppRequest{SessionId: string(c.s.id), AppId: app})
+	app := b.act.GetLaunchApp().GetAppId()
+	if hint := b.hint.GetAppId(); hint != "" && hint != app || b.hint.GetWindowId() != 0 {
+		return nil, refusal.New(refusal.TargetMismatch)
+	}
+	resolved, err := l.executor.ResolveApp(ctx, &executorv1.ResolveAppRequest{SessionId: string(c.s.id), AppId: app})
 	if err != nil {
 		return nil, c.failed(err)
 	}
-	if err := c.still(ctx, t); err != nil {
+	if err := c.still(ctx, l.ticket); err != nil {
 		return nil, err
 	}
-	decision, err := p.Decide(ctx, launchQuestion(c.s, e, req, resolved))
+	decision, err := l.policy.Decide(ctx, launchQuestion(c.s, l.executor, b, resolved))
 	if err != nil {
 		return &hostv1.ActResponse{PendingApprovalId: decision.GetPendingApprovalId()}, c.failed(err)
 	}
-	dispatch := ident.New("d")
-	if err := c.launching(ctx, t, e, dispatch); err != nil {
+	if err := c.launching(ctx, l, b); err != nil {
 		h.settle(c, decision.GetIntentId(), notSent(err))
 		return nil, err
 	}
-	answer, err := e.Launch(ctx, &executorv1.LaunchAppRequest{
-		SessionId: string(c.s.id), DispatchId: dispatch, Permit: decision.GetPermit(),
+	answer, err := l.executor.Launch(ctx, &executorv1.LaunchAppRequest{
+		SessionId: string(c.s.id), DispatchId: b.dispatch, Permit: decision.GetPermit(),
 		ResolutionId: resolved.GetResolutionId(), WaitMs: launchWaitMS,
 	})
-	resp := launched(req.GetActId(), answer, err)
+	resp := launched(b.actID, answer, err)
 	// A session that ended meanwhile has no state to move; what was sent is told all the same.
 	_ = c.do(func(st *state) error {
-		st.landed(resp)
-		if resp.GetOutcome() != commonv1.Outcome_OUTCOME_REFUSED {
-			st.frames.End()
-			st.machine = machine.Step(st.machine, machine.LostTrack)
-		}
-		st.record(req, c.s.actKey, resp)
+		st.launched(b, resp)
 		return nil
 	})
 	h.settle(c, decision.GetIntentId(), resp)
 	return resp, nil
 }
 
-func (c *call) launchTicket(req *hostv1.ActRequest) (*hostv1.ActResponse, machine.Ticket, error) {
+// launched is the step in which a launch ends.
+func (st *state) launched(b *bound, resp *hostv1.ActResponse) {
+	st.landed(resp)
+	if resp.GetOutcome() != commonv1.Outcome_OUTCOME_REFUSED {
+		st.endFrame()
+		st.machine = machine.Step(st.machine, machine.LostTrack)
+	}
+	if resp.GetRefusal() != nil {
+		st.apply(resp.GetRefusal().GetCode())
+	}
+	st.loseKeyboard(keyboard.ByObservation)
+	st.acts.record(b.asked, resp)
+	st.books.note(timeline.Event{
+		Session: st.id, Kind: timeline.ActEnded, Act: b.asked.id, Code: resp.GetRefusal().GetCode(),
+		Outcome: int32(resp.GetOutcome()),
+	})
+}
+
+// recorded is the answer an act id got before.
+func (c *call) recorded(b *bound) (*hostv1.ActResponse, error) {
 	var replay *hostv1.ActResponse
-	var t machine.Ticket
-	err := c.do(func(st *state) error {
-		var why error
-		if replay, why = st.recorded(req, c.s.actKey); why != nil || replay != nil {
-			return why
+	err := c.do(func(st *state) (why error) {
+		replay, why = st.acts.recorded(b.asked)
+		return why
+	})
+	return replay, err
+}
+
+// launching is the last look at the ticket before a launch.
+func (c *call) launching(ctx context.Context, l looked, b *bound) error {
+	if ctx.Err() != nil {
+		return refusal.New(refusal.Aborted)
+	}
+	in := &inflight{link: l.executor, dispatch: b.dispatch}
+	return c.do(func(st *state) error {
+		if err := st.send(l.ticket, nil, in, c.stopped, c.sending); err != nil {
+			return err
 		}
-		ticket, no := machine.ObserveTicket(st.machine)
-		if no != nil {
-			return no
-		}
-		t, c.held = ticket, &ticket
+		st.books.note(timeline.Event{Session: st.id, Kind: timeline.ActSent, Act: b.asked.id})
 		return nil
 	})
-	return replay, t, err
 }
 
 func launchQuestion(
-	s *session, e *executorlink.Link, req *hostv1.ActRequest, r *executorv1.ResolveAppResponse,
+	s *session, e *executorlink.Link, b *bound, r *executorv1.ResolveAppResponse,
 ) *policyv1.DecideRequest {
 	digest := permit.ActDigest(s.actKey, &commonv1.BoundAct{
-		Verb: commonv1.Verb_VERB_LAUNCH_APP, Arguments: permit.Arguments(req.GetAct()), Resolution: r.GetResolution(),
+		Verb: commonv1.Verb_VERB_LAUNCH_APP, Arguments: b.args, Resolution: r.GetResolution(),
 	})
 	return &policyv1.DecideRequest{
-		SessionId: string(s.id), ActId: req.GetActId(), ActDigest: digest[:],
+		SessionId: string(s.id), ActId: b.actID, ActDigest: digest[:],
 		Facts: &policyv1.ActFacts{
 			Verb: commonv1.Verb_VERB_LAUNCH_APP, AppId: r.GetResolution().GetAppId(),
 		},
 		Incarnation: e.Incarnation[:], SnapshotId: r.GetResolutionId(),
 	}
-}
-
-func (c *call) launching(ctx context.Context, t machine.Ticket, e *executorlink.Link, dispatch string) error {
-	if ctx.Err() != nil {
-		return refusal.New(refusal.Aborted)
-	}
-	return c.do(func(st *state) error {
-		if why := machine.Check(st.machine, t); why != nil {
-			return why
-		}
-		if c.arrival <= c.s.stopMark.Load() {
-			return refusal.New(refusal.UserStopped)
-		}
-		if !c.sending() {
-			return refusal.New(refusal.Aborted)
-		}
-		st.inflight = &inflight{link: e, dispatch: dispatch}
-		return nil
-	})
 }
 
 // launched turns the executor's answer into the response. The observation is missing

@@ -6,7 +6,7 @@ import (
 	commonv1 "fairlead.dev/gen/fairlead/common/v1"
 	hostv1 "fairlead.dev/gen/fairlead/host/v1"
 	policyv1 "fairlead.dev/gen/fairlead/policy/v1"
-	machine "fairlead.dev/services/sessionhost/internal/session"
+	"fairlead.dev/services/sessionhost/internal/timeline"
 	"fairlead.dev/services/shared/ident"
 	"fairlead.dev/services/shared/peersock"
 	"fairlead.dev/services/shared/refusal"
@@ -39,7 +39,11 @@ func (h *Host) openSession(ctx context.Context, req *hostv1.OpenSessionRequest) 
 		return nil, 0, err
 	}
 	h.mu.Lock()
-	if len(h.sessions) >= sessionsMax || h.sessionsOf(peer.UID) >= sessionsPerUID {
+	switch {
+	case h.stoppedAll:
+		h.mu.Unlock()
+		return nil, 0, refusal.New(refusal.UserStopped)
+	case len(h.sessions) >= sessionsMax || h.sessionsOf(peer.UID) >= sessionsPerUID:
 		h.mu.Unlock()
 		return nil, 0, refusal.New(refusal.Busy)
 	}
@@ -53,6 +57,12 @@ func (h *Host) openSession(ctx context.Context, req *hostv1.OpenSessionRequest) 
 	}
 	h.sessions[s.id] = s
 	h.mu.Unlock()
+	h.books.note(timeline.Event{Session: s.id, Kind: timeline.SessionOpened})
+	h.background(s.own)
+	if h.locked.Load() {
+		s.mark(mark{kind: markLocked})
+	}
+	s.usedBy(peer.Conn)
 	unknown, err := p.BeginSession(ctx, s.declaration())
 	if err == nil {
 		err = s.do(func(st *state) { st.policy = p.Generation() })
@@ -61,7 +71,19 @@ func (h *Host) openSession(ctx context.Context, req *hostv1.OpenSessionRequest) 
 		h.endSession(s, hostv1.ReleaseReason_RELEASE_REASON_SESSION_CLEARED, hostv1.EndCause_END_CAUSE_FAILURE)
 		return nil, 0, err
 	}
+	if h.stopsAll() {
+		// The user stopped everything while policy was asked.
+		h.endSession(s, hostv1.ReleaseReason_RELEASE_REASON_SESSION_CLEARED, hostv1.EndCause_END_CAUSE_KILL_SWITCH)
+		return nil, 0, refusal.New(refusal.UserStopped)
+	}
 	return s, unknown, nil
+}
+
+// stopsAll reports whether the user's stop of everything stands.
+func (h *Host) stopsAll() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.stoppedAll
 }
 
 // sessionsOf counts a uid's sessions: no account takes all of them. The caller holds the mutex.
@@ -89,13 +111,10 @@ func (h *Host) BeginTurn(ctx context.Context, req *hostv1.BeginTurnRequest) (*ho
 func (h *Host) beginTurn(_ context.Context, c *call, _ *hostv1.BeginTurnRequest) (ident.TurnID, error) {
 	turn, over := ident.TurnID(ident.New("t")), false
 	err := c.do(func(st *state) error {
-		if why := machine.MayBegin(st.machine); why != nil {
+		var why *refusal.Error
+		if over, why = st.begin(turn); why != nil {
 			return why
 		}
-		over = st.turn != ""
-		st.machine = machine.Step(st.machine, machine.BeginTurn)
-		st.turn = turn
-		c.s.drop(st)
 		return nil
 	})
 	if err != nil {
@@ -135,7 +154,7 @@ func (h *Host) Acquire(ctx context.Context, req *hostv1.AcquireRequest) (*hostv1
 func (h *Host) acquire(
 	ctx context.Context, c *call, req *hostv1.AcquireRequest,
 ) (*policyv1.AcquireResponse, error) {
-	t, err := c.observeTicket(ctx)
+	t, err := c.ticket()
 	if err != nil {
 		return nil, err
 	}
@@ -147,6 +166,10 @@ func (h *Host) acquire(
 		SessionId: string(c.s.id), Class: req.GetClass(), Target: req.GetTarget(), Reason: req.GetReason(),
 	})
 	if err != nil {
+		h.leases.Publish(leaseEvent{
+			session: c.s.id, kind: hostv1.LeaseEventKind_LEASE_EVENT_KIND_DENIED, code: refusal.As(err).Code,
+			lease: &commonv1.Lease{Class: req.GetClass(), Target: req.GetTarget()},
+		})
 		return got, c.failed(err)
 	}
 	if err := c.still(ctx, t); err != nil {
@@ -161,19 +184,41 @@ func (h *Host) acquire(
 func (h *Host) GetSession(ctx context.Context, req *hostv1.GetSessionRequest) (*hostv1.GetSessionResponse, error) {
 	resp := &hostv1.GetSessionResponse{}
 	s, err := h.authenticate(ctx, req)
-	var given ident.Generation
 	if err == nil {
-		err = s.do(func(st *state) { s.show(st, resp); given = st.executor })
+		err = s.do(func(st *state) { s.show(st, resp) })
 	}
 	if err == nil {
-		// Leases do not outlive policy, nor the executor they were given under (C10.2).
-		if p, e, gone := h.links(); gone == nil && e.Generation == given {
-			resp.Leases, _ = p.Leases(ctx, s.id)
-		}
+		resp.Leases, _ = h.leasesOf(ctx, s)
 	}
 	resp.Fence = h.fenceOf(s)
 	resp.Refusal, err = told(err)
 	return resp, err
+}
+
+// ListLeases lists the session's live leases. It is never fenced.
+func (h *Host) ListLeases(ctx context.Context, req *hostv1.ListLeasesRequest) (*hostv1.ListLeasesResponse, error) {
+	resp := &hostv1.ListLeasesResponse{}
+	s, err := h.authenticate(ctx, req)
+	if err == nil {
+		resp.Leases, err = h.leasesOf(ctx, s)
+	}
+	resp.Fence = h.fenceOf(s)
+	resp.Refusal, err = told(err)
+	return resp, err
+}
+
+// leasesOf asks policy for a session's leases. They do not outlive policy, nor the
+// executor they were given under (C10.2).
+func (h *Host) leasesOf(ctx context.Context, s *session) ([]*commonv1.Lease, error) {
+	var given ident.Generation
+	if err := s.do(func(st *state) { given = st.executor }); err != nil {
+		return nil, err
+	}
+	p, e, gone := h.links()
+	if gone != nil || e.Generation != given {
+		return nil, nil
+	}
+	return p.Leases(ctx, s.id)
 }
 
 func (s *session) show(st *state, resp *hostv1.GetSessionResponse) {
@@ -198,7 +243,7 @@ func (h *Host) Release(ctx context.Context, req *hostv1.ReleaseRequest) (*hostv1
 			var n uint32
 			n, err = p.Revoke(ctx, s.id, ident.LeaseID(req.GetLeaseId()))
 			resp.Released = n > 0
-			s.signal(signalLeaseEnded)
+			s.mark(mark{kind: markLeaseEnded})
 		}
 	}
 	resp.Fence = h.fenceOf(s)
@@ -212,18 +257,13 @@ func (h *Host) EndTurn(ctx context.Context, req *hostv1.EndTurnRequest) (*hostv1
 	s, err := h.authenticate(ctx, req)
 	if err == nil {
 		err = s.do(func(st *state) {
-			if st.turn != ident.TurnID(req.GetTurnId()) {
-				return
-			}
-			before := st.machine.Revision
-			st.machine = machine.Step(st.machine, machine.EndTurn)
-			if resp.Ended = st.machine.Revision != before; resp.GetEnded() {
-				s.cancelInflight(st)
-				s.drop(st)
+			if resp.Ended = st.end(ident.TurnID(req.GetTurnId())); resp.GetEnded() && st.inflight != nil {
+				s.cancel(st.inflight)
 			}
 		})
 	}
 	if resp.GetEnded() {
+		h.cleared(s, hostv1.EndCause_END_CAUSE_TURN_END)
 		h.endLeases(s)
 		s.inOrder(func() { h.recordFact(s, policyv1.SessionEventKind_SESSION_EVENT_KIND_TURN_ENDED) })
 	}

@@ -71,7 +71,7 @@ func (h *Host) takeLink(lifetime context.Context, msg []byte, files []*os.File) 
 func (h *Host) openPolicy(ctx context.Context, conn net.Conn, is *commonv1.ProcessStatus) error {
 	l, err := policylink.Open(ctx, policylink.Config{
 		Conn: conn, Traces: h.cfg.Traces, Host: h.cfg.Generation,
-		LeaseEnded: h.leaseEnded,
+		LeaseGranted: h.leaseGranted, LeaseEnded: h.leaseEnded,
 	})
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (h *Host) attachExecutor(ctx context.Context, conn net.Conn, is *commonv1.P
 	generation := h.executors
 	h.mu.Unlock()
 	l, err := executorlink.Attach(ctx, executorlink.Config{
-		Conn: conn, Traces: h.cfg.Traces, Host: h.cfg.Generation, Executor: generation,
+		Conn: conn, Traces: h.cfg.Traces, Host: h.cfg.Generation, Executor: generation, DeskEvent: h.deskEvent,
 	})
 	if err != nil {
 		return err
@@ -104,6 +104,7 @@ func (h *Host) attachExecutor(ctx context.Context, conn net.Conn, is *commonv1.P
 	old := h.executor
 	h.executor, h.executorIs = l, is
 	h.mu.Unlock()
+	h.lock(l.Locked)
 	h.background(func() { <-l.Done(); h.executorEnded(l) })
 	if old != nil {
 		return old.Close()
@@ -120,7 +121,7 @@ func (h *Host) executorEnded(l *executorlink.Link) {
 	h.mu.Unlock()
 	var touched, unknown []ident.SessionID
 	h.each(func(s *session) {
-		s.signal(signalExecutorGone)
+		s.mark(mark{kind: markExecutor})
 		if !s.begunOn(l.Generation) {
 			return
 		}
@@ -156,7 +157,7 @@ func (h *Host) policyEnded(l *policylink.Link) {
 	var all []ident.SessionID
 	h.each(func(s *session) {
 		all = append(all, s.id)
-		s.signal(signalPolicyGone)
+		s.mark(mark{kind: markPolicy})
 	})
 	h.releases.Publish(release.Event{
 		Executor: h.executorGeneration(), Sessions: all,
@@ -164,16 +165,6 @@ func (h *Host) policyEnded(l *policylink.Link) {
 		Cause:  int32(hostv1.EndCause_END_CAUSE_FAILURE),
 	})
 	_ = l.Close()
-}
-
-func (h *Host) leaseEnded(session ident.SessionID, _ ident.LeaseID) {
-	if s := h.find(session); s != nil {
-		s.signal(signalLeaseEnded)
-		h.releases.Publish(release.Event{
-			Executor: h.executorGeneration(), Sessions: []ident.SessionID{session},
-			Reason: int32(hostv1.ReleaseReason_RELEASE_REASON_LEASE_ENDED),
-		})
-	}
 }
 
 func (h *Host) executorGeneration() ident.Generation {

@@ -9,8 +9,10 @@ import (
 	hostv1 "fairlead.dev/gen/fairlead/host/v1"
 	policyv1 "fairlead.dev/gen/fairlead/policy/v1"
 	"fairlead.dev/services/sessionhost/internal/executorlink"
+	"fairlead.dev/services/sessionhost/internal/keyboard"
 	"fairlead.dev/services/sessionhost/internal/policylink"
 	machine "fairlead.dev/services/sessionhost/internal/session"
+	"fairlead.dev/services/sessionhost/internal/timeline"
 	"fairlead.dev/services/shared/ident"
 	"fairlead.dev/services/shared/permit"
 	"fairlead.dev/services/shared/refusal"
@@ -24,6 +26,8 @@ type scope struct {
 	class  commonv1.LeaseClass
 	app    string
 	window ident.Window
+	// destination is where the page to be read is.
+	destination string
 }
 
 func scopeOfLease(class commonv1.LeaseClass, t *commonv1.Target) scope {
@@ -46,106 +50,167 @@ type wanted struct {
 	render commonv1.Render
 }
 
-// observe reads one window and registers the frame. The session's ticket is checked
-// when its turn comes and again when the read returns: a result that arrives after a
-// stop is discarded (C2.6).
+// observe reads one window and registers the frame.
 func (h *Host) observe(ctx context.Context, c *call, req *hostv1.ObserveRequest) (*commonv1.Observation, error) {
-	t, p, e, err := c.looking(ctx)
+	l, err := c.looking(ctx)
 	if err != nil {
 		return nil, err
 	}
-	w, err := c.resolveWindow(ctx, p, e, req)
+	w, err := c.resolveWindow(ctx, l, req)
 	if err != nil {
 		return nil, c.failed(err)
 	}
-	order, absence, err := c.snapshotOrder(ctx, p, e, w, req)
+	return c.look(ctx, l, w, wish{
+		limits: &executorv1.TreeLimits{
+			Elements: req.GetMaxElements(), Depth: req.GetMaxDepth(), Text: req.GetMaxText(),
+		},
+		picture: req.GetPicture(), format: req.GetFormat(), render: req.GetRender(),
+	})
+}
+
+// wish is what one look at a window should carry.
+type wish struct {
+	limits  *executorv1.TreeLimits
+	picture bool
+	format  commonv1.PictureFormat
+	render  commonv1.Render
+}
+
+// look reads a window and registers the frame. The session's ticket is checked when its
+// turn comes and again when the read returns: a result that arrives after a stop is
+// discarded (C2.6).
+func (c *call) look(ctx context.Context, l looked, w ident.Window, want wish) (*commonv1.Observation, error) {
+	order, absence, err := c.snapshotOrder(ctx, l, w, want)
 	if err != nil {
 		return nil, c.failed(err)
 	}
-	snap, err := e.Snapshot(ctx, order)
+	seen, err := c.snapshot(ctx, l, order)
 	if err != nil {
-		return nil, c.failed(err)
-	}
-	seen, err := readSnapshot(snap)
-	if err != nil {
-		e.Violated()
 		return nil, c.failed(err)
 	}
 	if absence != 0 {
-		snap.PictureAbsence = absence
+		seen.snap.PictureAbsence = absence
 	}
 	var obs *commonv1.Observation
 	err = c.do(func(st *state) error {
-		if why := machine.Check(st.machine, t); why != nil {
-			return why
+		if err := st.mayKeep(l.ticket, c.stopped); err != nil {
+			return err
 		}
-		obs = c.s.register(st, seen, e, wanted{limits: order.GetLimits(), render: req.GetRender()})
+		obs = st.looked(seen, l.executor.Generation, wanted{limits: order.GetLimits(), render: want.render})
 		return nil
 	})
 	return obs, err
 }
 
+// looked is the step in which a look ends. It is an observation that no act returned, so
+// it ends keyboard ownership (C8.3).
+func (st *state) looked(seen *seenWindow, e ident.Generation, want wanted) *commonv1.Observation {
+	st.loseKeyboard(keyboard.ByObservation)
+	return st.register(seen, e, want, nil)
+}
+
+// snapshot reads a window and checks what was read, and where its page is.
+func (c *call) snapshot(ctx context.Context, l looked, order *executorv1.SnapshotRequest) (*seenWindow, error) {
+	snap, err := l.executor.Snapshot(ctx, order)
+	if err != nil {
+		return nil, err
+	}
+	seen, err := readSnapshot(snap)
+	if err != nil {
+		l.executor.Violated()
+		return nil, err
+	}
+	return seen, c.mayBeThere(ctx, l.policy, l.executor, seen)
+}
+
+// mayBeThere asks policy whether the page a window shows may be read at all: a blocked
+// destination ends the session's work (C5.5, C10.4).
+func (c *call) mayBeThere(
+	ctx context.Context, p *policylink.Link, e *executorlink.Link, seen *seenWindow,
+) error {
+	where := seen.snap.GetDestination()
+	if where == "" {
+		return nil
+	}
+	class := commonv1.LeaseClass_LEASE_CLASS_METADATA_READ
+	key := scope{class: class, window: seen.window, destination: where}
+	_, err := c.permitFor(ctx, p, e, key, targetOf(seen.window))
+	if err != nil && refusal.As(err).Code == refusal.LeaseRequired {
+		// The tree an act left is covered by the act's permit; only a block counts here.
+		return nil
+	}
+	return err
+}
+
+// mayKeep says whether what a read brought may be kept: its ticket holds and no stop
+// covers the call.
+func (st *state) mayKeep(t machine.Ticket, stopped func() bool) error {
+	if why := machine.Check(st.machine, t); why != nil {
+		return why
+	}
+	if stopped() {
+		return refusal.New(refusal.UserStopped)
+	}
+	return nil
+}
+
+// looked is what every read works with: its ticket and both links.
+type looked struct {
+	ticket   machine.Ticket
+	policy   *policylink.Link
+	executor *executorlink.Link
+}
+
 // looking is how every read begins: a ticket, both links, and a session that has begun
 // on the executor.
-func (c *call) looking(ctx context.Context) (
-	t machine.Ticket, p *policylink.Link, e *executorlink.Link, err error,
-) {
-	if t, err = c.observeTicket(ctx); err != nil {
-		return t, nil, nil, err
+func (c *call) looking(ctx context.Context) (l looked, err error) {
+	if l.ticket, err = c.ticket(); err != nil {
+		return l, err
 	}
-	if p, e, err = c.s.policyLink(ctx); err == nil {
-		err = c.s.ensureBegun(ctx, e)
+	if l.policy, l.executor, err = c.s.policyLink(ctx); err == nil {
+		err = c.s.ensureBegun(ctx, l.executor)
 	}
 	if err != nil {
 		err = c.failed(err)
 	}
-	return t, p, e, err
+	return l, err
 }
 
-// observeTicket is the right to observe. Under SCREEN_LOCKED the system is asked whether
-// it still is (C0.9): nobody tells the host, and only the unlock lifts that hold (C5.3).
-func (c *call) observeTicket(ctx context.Context) (machine.Ticket, error) {
-	t, err := c.ticket()
-	if err != nil && refusal.As(err).Code == refusal.ScreenLocked && c.unlocked(ctx) {
-		return c.ticket()
-	}
-	return t, err
-}
-
-// unlocked lifts the hold of a screen lock that is over.
-func (c *call) unlocked(ctx context.Context) bool {
-	_, e, err := c.s.host.links()
-	if err != nil || c.s.ensureBegun(ctx, e) != nil || e.Locked(ctx, c.s.id) {
-		return false
-	}
-	return c.s.do(func(st *state) { st.machine = machine.Step(st.machine, machine.Unlock) }) == nil
-}
-
+// ticket is the right to observe. The screen lock is looked up where it is kept: a
+// refusal that came after the unlock must not hold the session (C0.9).
 func (c *call) ticket() (machine.Ticket, error) {
-	var t machine.Ticket
-	err := c.do(func(st *state) error {
-		ticket, no := machine.ObserveTicket(st.machine)
-		if no != nil {
-			return no
-		}
-		t, c.held = ticket, &ticket
-		return nil
-	})
-	return t, err
+	err := c.do(func(st *state) error { return c.hold(st) })
+	if err != nil {
+		return machine.Ticket{}, err
+	}
+	return *c.held, nil
+}
+
+func (c *call) hold(st *state) error {
+	if !c.s.host.locked.Load() {
+		st.suffer(mark{kind: markUnlocked})
+	}
+	t, no := machine.ObserveTicket(st.machine)
+	if no != nil {
+		return no
+	}
+	c.held = &t
+	return nil
 }
 
 // failed moves the session as a failed read's code says, and returns the refusal. A
 // failure that arrives after a stop is discarded like a success: the stop is what is
 // told (C2.6).
 func (c *call) failed(err error) error {
-	why := refusal.As(err)
-	return c.do(func(st *state) error {
-		if held := c.taken(st); held != nil {
-			return held
-		}
-		st.apply(why.Code)
-		return err
-	})
+	return c.do(func(st *state) error { return c.fail(st, err) })
+}
+
+func (c *call) fail(st *state, err error) error {
+	if held := c.taken(st); held != nil {
+		return held
+	}
+	st.apply(refusal.As(err).Code)
+	return err
 }
 
 // taken says what took the call's ticket away, other than that something moved on.
@@ -160,39 +225,49 @@ func (c *call) taken(st *state) error {
 }
 
 // register makes a snapshot the session's current frame and returns it as the agent
-// sees it. It runs on the session's goroutine.
-func (s *session) register(
-	st *state, seen *seenWindow, e *executorlink.Link, want wanted,
-) *commonv1.Observation {
+// sees it. by is the act that returned it, nil for a look.
+func (st *state) register(seen *seenWindow, e ident.Generation, want wanted, by *bound) *commonv1.Observation {
 	ids := st.ids.Assign(seen.window, seen.objects)
-	f := st.frames.Register(seen.frame(ids, e.Generation, want))
+	st.forgetPictures()
+	f := st.frames.Register(seen.frame(ids, e, want))
 	st.machine = machine.Step(st.machine, machine.Observed)
 	st.unknown = 0
-	return seen.observation(f.Frame, ids, want.render)
+	var base *seenWindow
+	var quoted ident.Frame
+	if by != nil {
+		base, quoted = by.base, by.frame.Frame
+	}
+	obs := seen.observation(f.Frame, ids, want.render, base, quoted)
+	st.seen = seen
+	st.keepPicture(seen.snap.GetPicture())
+	st.note(timeline.Observed)
+	return obs
 }
 
-// after is how the observation after the act is asked for.
-func (b *bound) after() wanted {
+// wanted is how the observation after the act is asked for.
+func (b *bound) wanted() wanted {
 	w, _ := b.frame.Wanted.(wanted)
-	if r := b.req.GetAfter().GetRender(); r != 0 {
+	if r := b.after.GetRender(); r != 0 {
 		w.render = r
 	}
 	return w
 }
 
+// targeted is a request that names a window, or an app with one.
+type targeted interface {
+	GetWindow() *commonv1.WindowIdentity
+	GetAppId() string
+}
+
 // resolveWindow finds the window that is meant. An app with several windows is
 // ambiguous, with the list (C3.6); no window is ever picked.
 func (c *call) resolveWindow(
-	ctx context.Context, p *policylink.Link, e *executorlink.Link, req *hostv1.ObserveRequest,
+	ctx context.Context, l looked, req targeted,
 ) (ident.Window, error) {
 	if w := req.GetWindow(); w != nil {
 		return windowFromWire(w), nil
 	}
-	permits, err := c.listPermits(ctx, p, e)
-	if err != nil {
-		return ident.Window{}, err
-	}
-	list, err := e.ListWindows(ctx, &executorv1.ListWindowsRequest{SessionId: string(c.s.id), Permits: permits})
+	list, err := c.windows(ctx, l)
 	if err != nil {
 		return ident.Window{}, err
 	}
@@ -217,26 +292,23 @@ func (c *call) resolveWindow(
 // snapshotOrder builds the executor's order: the read permit, the limits, and the
 // picture if one is wanted and may be taken. Why it may not is a detail.
 func (c *call) snapshotOrder(
-	ctx context.Context, p *policylink.Link, e *executorlink.Link, w ident.Window, req *hostv1.ObserveRequest,
+	ctx context.Context, l looked, w ident.Window, want wish,
 ) (*executorv1.SnapshotRequest, commonv1.PictureAbsence, error) {
-	read, err := c.readPermit(ctx, p, e, commonv1.LeaseClass_LEASE_CLASS_METADATA_READ, w)
+	read, err := c.readPermit(ctx, l.policy, l.executor, commonv1.LeaseClass_LEASE_CLASS_METADATA_READ, w)
 	if err != nil {
 		return nil, 0, err
 	}
 	order := &executorv1.SnapshotRequest{
-		SessionId: string(c.s.id), Permit: read, Window: windowToWire(w),
-		Limits: &executorv1.TreeLimits{
-			Elements: req.GetMaxElements(), Depth: req.GetMaxDepth(), Text: req.GetMaxText(),
-		},
+		SessionId: string(c.s.id), Permit: read, Window: windowToWire(w), Limits: want.limits,
 	}
-	if !req.GetPicture() {
+	if !want.picture {
 		return order, 0, nil
 	}
-	picture, err := c.readPermit(ctx, p, e, commonv1.LeaseClass_LEASE_CLASS_SCREENSHOT_READ, w)
+	picture, err := c.readPermit(ctx, l.policy, l.executor, commonv1.LeaseClass_LEASE_CLASS_SCREENSHOT_READ, w)
 	if err != nil {
 		return order, absenceOf(err), nil
 	}
-	order.Picture = &executorv1.PictureRequest{Permit: picture, Format: req.GetFormat()}
+	order.Picture = &executorv1.PictureRequest{Permit: picture, Format: want.format}
 	return order, 0, nil
 }
 
@@ -273,6 +345,7 @@ func (c *call) permitFor(
 	}
 	signed, err := p.Permit(ctx, &policyv1.PermitRequest{
 		SessionId: string(c.s.id), Class: key.class, Target: target, Incarnation: e.Incarnation[:],
+		Destination: key.destination,
 	})
 	if err != nil {
 		return nil, err
@@ -327,40 +400,45 @@ func (c *call) listPermits(
 // listPermitsMax is how many permits one listing carries.
 const listPermitsMax = 32
 
-// listApps lists apps under a ticket, like every read (C4.5).
-func (h *Host) listApps(ctx context.Context, c *call, req *hostv1.ListAppsRequest) (*hostv1.ListAppsResponse, error) {
-	t, p, e, err := c.looking(ctx)
+// windows asks the executor for the windows, under the permits of the session.
+func (c *call) windows(ctx context.Context, l looked) (*executorv1.ListWindowsResponse, error) {
+	permits, err := c.listPermits(ctx, l.policy, l.executor)
 	if err != nil {
 		return nil, err
 	}
-	desk, err := c.readPermit(ctx, p, e, commonv1.LeaseClass_LEASE_CLASS_METADATA_READ, ident.Window{})
+	return l.executor.ListWindows(ctx, &executorv1.ListWindowsRequest{SessionId: string(c.s.id), Permits: permits})
+}
+
+// listApps lists apps under a ticket, like every read (C4.5).
+func (h *Host) listApps(ctx context.Context, c *call, req *hostv1.ListAppsRequest) (*hostv1.ListAppsResponse, error) {
+	l, err := c.looking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	desk, err := c.readPermit(ctx, l.policy, l.executor, commonv1.LeaseClass_LEASE_CLASS_METADATA_READ, ident.Window{})
 	if err != nil {
 		return nil, c.failed(err)
 	}
-	list, err := e.ListApps(ctx, &executorv1.ListAppsRequest{
+	list, err := l.executor.ListApps(ctx, &executorv1.ListAppsRequest{
 		SessionId: string(c.s.id), Permit: desk, Filter: req.GetFilter(),
 	})
 	if err != nil {
 		return nil, c.failed(err)
 	}
-	return appsToWire(list), c.still(ctx, t)
+	return appsToWire(list), c.still(ctx, l.ticket)
 }
 
 // listWindows lists windows under a ticket.
 func (h *Host) listWindows(
 	ctx context.Context, c *call, req *hostv1.ListWindowsRequest,
 ) (*hostv1.ListWindowsResponse, error) {
-	t, p, e, err := c.looking(ctx)
+	l, err := c.looking(ctx)
 	if err != nil {
 		return nil, err
 	}
-	permits, err := c.listPermits(ctx, p, e)
+	list, err := c.windows(ctx, l)
 	if err != nil {
 		return nil, c.failed(err)
 	}
-	list, err := e.ListWindows(ctx, &executorv1.ListWindowsRequest{SessionId: string(c.s.id), Permits: permits})
-	if err != nil {
-		return nil, c.failed(err)
-	}
-	return windowsToWire(list, req.GetAppId()), c.still(ctx, t)
+	return windowsToWire(list, req.GetAppId()), c.still(ctx, l.ticket)
 }

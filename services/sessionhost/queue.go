@@ -33,6 +33,7 @@ func (h *Host) authenticate(ctx context.Context, req fenced) (*session, error) {
 	if s.uid != peer.UID || !s.knows(req.GetSession().GetSessionSecret()) {
 		return nil, refusal.Unauthenticated("the session secret does not belong to this session and caller")
 	}
+	s.usedBy(peer.Conn)
 	return s, nil
 }
 
@@ -106,7 +107,7 @@ func (c *call) enter(ctx context.Context, req fenced) error {
 	if ctx.Err() != nil {
 		return refusal.New(refusal.Aborted)
 	}
-	if c.arrival <= c.s.stopMark.Load() {
+	if c.stopped() {
 		return refusal.New(refusal.UserStopped)
 	}
 	var why error
@@ -117,10 +118,17 @@ func (c *call) enter(ctx context.Context, req fenced) error {
 	return why
 }
 
-// current checks fence and turn against the state (C1.2).
+// stopped reports whether a stop covers the call: it looks at the marks, which are there
+// before anything else is done about a stop (C4.3).
+func (c *call) stopped() bool {
+	return c.arrival <= max(c.s.stopMark.Load(), c.s.host.stopAllMark.Load())
+}
+
+// current checks fence and turn against the state (C1.2). Before the first turn a fence
+// may have no session generation to copy yet, and there is nothing it could take away.
 func (s *session) current(st *state, req fenced) error {
 	asserted := fenceFromWire(req.GetFence())
-	if asserted.Host == 0 || (asserted.Session == 0 && st.machine.Generation != 0) {
+	if asserted.Host == 0 || (asserted.Session == 0 && st.turn != "") {
 		return refusal.Unusable("fence.host and fence.session are required: copy the fence of the previous answer")
 	}
 	now := fenceFromWire(s.host.fence(st.machine.Generation))
@@ -156,10 +164,5 @@ func (c *call) still(ctx context.Context, t machine.Ticket) error {
 	if ctx.Err() != nil {
 		return refusal.New(refusal.Aborted)
 	}
-	return c.do(func(st *state) error {
-		if why := machine.Check(st.machine, t); why != nil {
-			return why
-		}
-		return nil
-	})
+	return c.do(func(st *state) error { return st.mayKeep(t, c.stopped) })
 }

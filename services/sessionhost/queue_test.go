@@ -21,9 +21,10 @@ func TestCallThatRunsOutOfTimeIsNotToldThatNothingWasSentWhenItWas(t *testing.T)
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			h := &Host{cfg: Config{Generation: 1}}
+			h := &Host{cfg: Config{Generation: 1}, books: newBooks()}
 			s := newSession(h, 0)
-			defer func() { s.signal(signalEnd); <-s.ended; h.work.Wait() }()
+			h.background(s.own)
+			defer func() { s.mark(mark{kind: markEnd}); <-s.ended; h.work.Wait() }()
 			ctx, giveUp := context.WithCancel(t.Context())
 			late := make(chan struct{})
 			story := func(ctx context.Context, c *call) (string, error) {

@@ -3,11 +3,9 @@ package sessionhost
 import (
 	"context"
 	"errors"
-	"time"
 
 	commonv1 "fairlead.dev/gen/fairlead/common/v1"
 	hostv1 "fairlead.dev/gen/fairlead/host/v1"
-	"fairlead.dev/services/sessionhost/internal/release"
 	"fairlead.dev/services/shared/ident"
 	"fairlead.dev/services/shared/refusal"
 )
@@ -18,11 +16,16 @@ func told(err error) (*commonv1.Refusal, error) {
 	if err == nil {
 		return nil, nil
 	}
-	var r *refusal.Error
-	if errors.As(err, &r) {
-		return r.Wire(), nil
+	r := refusalIn(err)
+	if r == nil {
+		return nil, err
 	}
-	return nil, err
+	w := r.Wire()
+	if r.Claim == nil {
+		// Only acts claim anything.
+		w.ClaimEnd = commonv1.ClaimEnd_CLAIM_END_NONE
+	}
+	return w, nil
 }
 
 // fenceOf is the current fence as the session's caller should copy it.
@@ -70,14 +73,48 @@ func (h *Host) Observe(ctx context.Context, req *hostv1.ObserveRequest) (*hostv1
 
 // Act does one act on one frame; act.go tells how.
 func (h *Host) Act(ctx context.Context, req *hostv1.ActRequest) (*hostv1.ActResponse, error) {
-	story := h.act
-	if isLaunch(req.GetAct()) {
-		story = h.launch
-	}
 	if err := complete(req.GetAct()); err != nil {
 		return nil, err
 	}
-	resp, s, err := admitted(ctx, h, req, story)
+	s, err := h.authenticate(ctx, req)
+	if err != nil {
+		return h.answered(req, s, nil, err)
+	}
+	b, unusable := s.theAct(req)
+	if unusable != nil && !refused(unusable) {
+		return nil, unusable
+	}
+	if unusable != nil {
+		// It is refused when its turn comes, after whatever else it is refused with (C4.3).
+		resp, err := queued(ctx, h, s, req, func(context.Context, *call) (*hostv1.ActResponse, error) {
+			return nil, unusable
+		})
+		return h.answered(req, s, resp, err)
+	}
+	r, first, err := s.join(b.asked)
+	switch {
+	case err != nil:
+		return h.answered(req, s, nil, err)
+	case !first:
+		return r.await(ctx)
+	}
+	story := h.act
+	if b.verb == commonv1.Verb_VERB_LAUNCH_APP {
+		story = h.launch
+	}
+	resp, err := queued(ctx, h, s, req, func(ctx context.Context, c *call) (*hostv1.ActResponse, error) {
+		return story(ctx, c, b)
+	})
+	resp, err = h.answered(req, s, resp, err)
+	s.over(b.asked, r, resp, err)
+	return resp, err
+}
+
+// answered is the answer to an act. What was refused before it was sent says so.
+func (h *Host) answered(
+	req *hostv1.ActRequest, s *session, resp *hostv1.ActResponse, err error,
+) (*hostv1.ActResponse, error) {
+	ref := frameFromWire(req.GetFrame())
 	if resp == nil {
 		resp = &hostv1.ActResponse{}
 	}
@@ -85,10 +122,36 @@ func (h *Host) Act(ctx context.Context, req *hostv1.ActRequest) (*hostv1.ActResp
 	if err == nil {
 		return resp, nil
 	}
+	if r := refusalIn(err); r != nil && r.Claim == nil && s != nil {
+		// It never came to a claim; whether its frame is still good is asked, not guessed.
+		err = &refusal.Error{Code: r.Code, Detail: r.Detail, Claim: &refusal.Claim{
+			End: refusal.Of(r.Code).GetClaimEnd(), FrameCurrent: s.currently(ref),
+		}}
+	}
 	resp.Refusal, err = told(err)
 	resp.Outcome, resp.Route = commonv1.Outcome_OUTCOME_REFUSED, commonv1.Route_ROUTE_NONE
 	return resp, err
 }
+
+// currently reports whether the quoted frame is the current one.
+func (s *session) currently(ref ident.Frame) (is bool) {
+	_ = s.do(func(st *state) {
+		f := st.frames.Current()
+		is = f != nil && f.Frame == ref
+	})
+	return is
+}
+
+// refusalIn is the refusal in an error, nil when there is none.
+func refusalIn(err error) *refusal.Error {
+	var r *refusal.Error
+	if errors.As(err, &r) {
+		return r
+	}
+	return nil
+}
+
+func refused(err error) bool { return refusalIn(err) != nil }
 
 // admitted authenticates a session's request and queues its story.
 func admitted[R fenced, T any](
@@ -101,77 +164,4 @@ func admitted[R fenced, T any](
 	}
 	v, err := queued(ctx, h, s, req, func(ctx context.Context, c *call) (T, error) { return story(ctx, c, req) })
 	return v, s, err
-}
-
-// WatchReleases streams release facts about the caller's session (C9.4).
-func (h *Host) WatchReleases(req *hostv1.WatchReleasesRequest, out hostv1.ReleaseService_WatchReleasesServer) error {
-	s, err := h.authenticate(out.Context(), req)
-	if err != nil {
-		if r, status := told(err); r != nil {
-			return refusal.Unavailable(r.GetSentence())
-		} else {
-			return status
-		}
-	}
-	sub, err := h.releases.Subscribe(s.id)
-	if err != nil {
-		return refusal.Unavailable("too many subscribers; try again later")
-	}
-	defer sub.Close()
-	if err := out.SendHeader(nil); err != nil {
-		return err
-	}
-	for {
-		select {
-		case e, open := <-sub.Events:
-			if !open {
-				if sub.Lagged() {
-					return out.Send(&hostv1.WatchReleasesResponse{Fence: h.fenceOf(s), Lagged: true})
-				}
-				return nil
-			}
-			if err := out.Send(releaseToWire(h.fenceOf(s), e)); err != nil {
-				return err
-			}
-		case <-s.ended:
-			return h.lastFacts(s, sub, out)
-		case <-out.Context().Done():
-			return nil
-		}
-	}
-}
-
-// lastFacts sends what was published until the session's end, which ends the stream.
-func (h *Host) lastFacts(
-	s *session, sub *release.Subscription, out hostv1.ReleaseService_WatchReleasesServer,
-) error {
-	// The end of the session is published after its goroutine ended.
-	timer := time.NewTimer(settleTimeout)
-	defer timer.Stop()
-	for {
-		select {
-		case e, open := <-sub.Events:
-			if !open {
-				return nil
-			}
-			if err := out.Send(releaseToWire(h.fenceOf(s), e)); err != nil {
-				return err
-			}
-		case <-timer.C:
-			return nil
-		case <-out.Context().Done():
-			return nil
-		}
-	}
-}
-
-func releaseToWire(f *commonv1.Fence, e release.Event) *hostv1.WatchReleasesResponse {
-	resp := &hostv1.WatchReleasesResponse{
-		Fence: f, ExecutorGeneration: uint64(e.Executor), GenerationReleased: e.GenerationReleased,
-		Reason: hostv1.ReleaseReason(e.Reason), Cause: hostv1.EndCause(e.Cause), OutcomesUnknown: e.OutcomesUnknown,
-	}
-	for _, id := range e.Sessions {
-		resp.SessionIds = append(resp.SessionIds, string(id))
-	}
-	return resp
 }

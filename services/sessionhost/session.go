@@ -7,38 +7,27 @@ import (
 	"sync/atomic"
 	"time"
 
-	commonv1 "fairlead.dev/gen/fairlead/common/v1"
 	hostv1 "fairlead.dev/gen/fairlead/host/v1"
 	policyv1 "fairlead.dev/gen/fairlead/policy/v1"
 	"fairlead.dev/services/sessionhost/internal/executorlink"
-	"fairlead.dev/services/sessionhost/internal/frame"
 	"fairlead.dev/services/sessionhost/internal/policylink"
 	"fairlead.dev/services/sessionhost/internal/release"
-	"fairlead.dev/services/sessionhost/internal/revision"
 	machine "fairlead.dev/services/sessionhost/internal/session"
 	"fairlead.dev/services/shared/ident"
+	"fairlead.dev/services/shared/peersock"
 	"fairlead.dev/services/shared/refusal"
 )
 
 // Bounds of a session (protocol.md, Limits).
 const (
 	queueSession = 16
-	actsMax      = 256
 	idleMax      = 15 * time.Minute
+	// interventionCalm is how long the user must leave the bound window alone (C5.3).
+	interventionCalm = 1500 * time.Millisecond
 )
 
-// Signals are marks, never queued: each is one bit, and a wake-up (C4.3).
-const (
-	signalStop uint32 = 1 << iota
-	signalResume
-	signalExecutorGone
-	signalPolicyGone
-	signalLeaseEnded
-	signalWindowSpent
-	signalEnd
-)
-
-// session is one session. Its goroutine owns state; everything else goes through do.
+// session is one session. Its goroutine owns the state; everything else goes through
+// do, or is a mark.
 type session struct {
 	id     ident.SessionID
 	secret ident.Secret
@@ -52,59 +41,16 @@ type session struct {
 	wake     chan struct{}
 	ended    chan struct{}
 	stopMark atomic.Uint64 // highest arrival number the user's stop covers
-	signals  atomic.Uint32
 	begun    atomic.Uint64 // executor generation on which it began
 	shown    atomic.Uint64 // session generation, for fences
 
-	mu     sync.Mutex
-	spent  []ident.Window // windows other sessions acted on since the last wake-up
-	booked chan struct{}  // closed when the latest book-keeping is done
-	closed bool           // no call may queue any more
-}
-
-// state is what the session's goroutine owns.
-type state struct {
-	machine  machine.State
-	frames   frame.Book
-	ids      revision.Book
-	turn     ident.TurnID
-	acts     map[ident.ActID]*actRecord
-	actOrder []ident.ActID
-	permits  map[scope]readPermit
-	policy   ident.Generation // policy generation that knows this session
-	inflight *inflight
-	// stopped says that the user's stop is on the books and no resume since.
-	stopped bool
-	// executor is the incarnation the session's leases were given under.
-	executor ident.Generation
-	// unknown is the incarnation that left an act of the session unknown, until the
-	// session has observed since.
-	unknown ident.Generation
-}
-
-// landed notes that the act that was with the executor is over.
-func (st *state) landed(resp *hostv1.ActResponse) {
-	if in := st.inflight; in != nil && resp.GetOutcome() == commonv1.Outcome_OUTCOME_UNKNOWN {
-		st.unknown = in.link.Generation
-	}
-	st.inflight = nil
-}
-
-// unknownOn reports whether an incarnation that ended leaves an act of the session unknown.
-func (st *state) unknownOn(g ident.Generation) bool {
-	return st.unknown == g || st.inflight != nil && st.inflight.link.Generation == g
-}
-
-// inflight is the one act that is with the executor.
-type inflight struct {
-	link     *executorlink.Link
-	dispatch string
-}
-
-// actRecord is what is kept of an act: never the observation.
-type actRecord struct {
-	digest   [32]byte
-	response *hostv1.ActResponse
+	mu      sync.Mutex
+	marks   []mark                   // what happened since the last wake-up, in order
+	running map[ident.ActID]*running // acts that wait or run
+	users   map[peersock.ConnID]bool // connections that used the session and are there
+	gone    *time.Timer              // runs while there are none
+	booked  chan struct{}            // closed when the latest book-keeping is done
+	closed  bool                     // no call may queue any more
 }
 
 // call is one queued call.
@@ -128,8 +74,11 @@ const (
 // leave gives the call up; it fails when something may have been sent.
 func (c *call) leave() bool { return c.stage.CompareAndSwap(stageWaiting, stageLeft) }
 
-// sending is the point of no return; it fails when the caller has left.
-func (c *call) sending() bool { return c.stage.CompareAndSwap(stageWaiting, stageSent) }
+// sending is the point of no return; it fails when the caller has left. A sequence
+// comes here once for each of its steps.
+func (c *call) sending() bool {
+	return c.stage.CompareAndSwap(stageWaiting, stageSent) || c.stage.Load() == stageSent
+}
 
 // step is a piece of work on the state, done by its owner.
 type step struct {
@@ -138,29 +87,32 @@ type step struct {
 }
 
 func newSession(h *Host, uid uint32) *session {
-	s := &session{
+	return &session{
 		id: ident.SessionID(ident.New("s")), secret: ident.NewSecret(), uid: uid, actKey: ident.NewActKey(), host: h,
 		inbox: make(chan *call, queueSession), steps: make(chan step), wake: make(chan struct{}, 1),
-		ended: make(chan struct{}),
+		ended: make(chan struct{}), running: map[ident.ActID]*running{}, users: map[peersock.ConnID]bool{},
 	}
-	h.background(s.own)
-	return s
 }
 
 // own is the session's goroutine. It never calls out and never waits for anything but
-// its own channels.
+// its own channels. Marks are heeded before every step: nothing runs on authority that
+// was taken away before it.
 func (s *session) own() {
 	defer close(s.ended)
-	st := &state{acts: map[ident.ActID]*actRecord{}, permits: map[scope]readPermit{}}
+	st := newState(s.id, s.actKey, s.host.cfg.Generation, s.host.books)
+	defer st.forgetPictures()
 	finished := make(chan struct{})
-	idle := time.NewTimer(idleMax)
+	idle, calm := time.NewTimer(idleMax), newCalm()
 	defer idle.Stop()
+	defer calm.Stop()
 	busy := false
+	var held machine.Holds
 	for {
-		if s.heed(st) {
+		if s.heed(st, calm) {
 			return
 		}
 		s.shown.Store(uint64(st.machine.Generation))
+		held = s.report(st.machine.Holds, held)
 		inbox := s.inbox
 		if busy {
 			inbox = nil
@@ -168,23 +120,22 @@ func (s *session) own() {
 		select {
 		case <-s.wake:
 		case w := <-s.steps:
+			if s.heed(st, calm) {
+				return
+			}
 			w.f(st)
 			s.shown.Store(uint64(st.machine.Generation))
 			close(w.done)
 		case c := <-inbox:
 			busy = true
 			idle.Stop()
-			s.host.waiting.Add(-1)
-			s.host.background(func() {
-				c.run(c)
-				select {
-				case finished <- struct{}{}:
-				case <-s.ended:
-				}
-			})
+			s.run(c, finished)
 		case <-finished:
 			busy = false
 			idle.Reset(idleMax)
+		case <-calm.C:
+			calm.fired()
+			s.mark(mark{kind: markCalm})
 		case <-idle.C:
 			s.host.background(func() {
 				s.host.endSession(s, hostv1.ReleaseReason_RELEASE_REASON_SESSION_CLEARED, hostv1.EndCause_END_CAUSE_IDLE)
@@ -193,93 +144,157 @@ func (s *session) own() {
 	}
 }
 
-// heed applies the signals; it reports whether the session ends.
-func (s *session) heed(st *state) (end bool) {
-	bits := s.signals.Swap(0)
-	if bits&signalEnd != 0 {
-		s.cancelInflight(st)
-		return true
-	}
-	if bits&signalStop != 0 {
-		st.machine = machine.Step(st.machine, machine.StopByUser)
-		s.cancelInflight(st)
-		s.drop(st)
-	}
-	if bits&signalResume != 0 {
-		st.machine = machine.Step(st.machine, machine.Resume)
-	}
-	if bits&signalExecutorGone != 0 {
-		st.machine = machine.Step(st.machine, machine.ExecutorGone)
-		st.ids.Forget()
-		s.drop(st)
-	}
-	if bits&signalPolicyGone != 0 {
-		st.machine = machine.Step(st.machine, machine.PolicyGone)
-		s.drop(st)
-	}
-	if bits&signalLeaseEnded != 0 {
-		clear(st.permits)
-	}
-	if bits&signalWindowSpent != 0 {
-		s.heedSpent(st)
-	}
-	return false
-}
-
-// drop takes the authority of what was observed and allowed.
-func (s *session) drop(st *state) {
-	st.frames.End()
-	clear(st.permits)
-}
-
-// heedSpent ends the frame of a window that another session acted on (C2.5).
-func (s *session) heedSpent(st *state) {
-	s.mu.Lock()
-	spent := s.spent
-	s.spent = nil
-	s.mu.Unlock()
-	for _, w := range spent {
-		if f := st.frames.Current(); f != nil && f.Window == w {
-			st.frames.End()
-			st.machine = machine.Step(st.machine, machine.LostTrack)
+// run gives a call its worker.
+func (s *session) run(c *call, finished chan<- struct{}) {
+	s.host.waiting.Add(-1)
+	s.host.background(func() {
+		c.run(c)
+		select {
+		case finished <- struct{}{}:
+		case <-s.ended:
 		}
-	}
+	})
 }
 
-// cancelInflight asks the executor to cancel by name; the call answers with its outcome.
-func (s *session) cancelInflight(st *state) {
-	if in := st.inflight; in != nil {
-		s.host.background(func() { in.link.Cancel(context.Background(), s.id, in.dispatch) })
+// heed applies the marks in their order; it reports whether the session ends.
+func (s *session) heed(st *state, calm *calmTimer) (end bool) {
+	s.mu.Lock()
+	marks := s.marks
+	s.marks = nil
+	s.mu.Unlock()
+	for _, m := range marks {
+		if st.suffer(m) {
+			s.cancel(st.inflight)
+		}
+		switch {
+		case m.kind == markResume && len(st.said) > 0:
+			clear(st.said)
+			s.inOrder(func() { s.host.recordFact(s, policyv1.SessionEventKind_SESSION_EVENT_KIND_RESUMED) })
+		case spoken[m.kind].fact != 0 && !st.said[m.kind]:
+			st.said[m.kind] = true
+			s.host.afterWord(s, m.kind)
+		}
+		if m.kind == markInput && st.concerns(m.window) {
+			calm.again()
+		}
+		end = end || m.kind == markEnd
 	}
+	calm.follow(st.machine.Holds.Has(machine.Intervention))
+	return end
 }
 
-// signal sets a mark and wakes the session. It never waits.
-func (s *session) signal(bit uint32) {
-	s.signals.Or(bit)
+// imposed is what is told of a hold that no word of the user set.
+var imposed = []struct {
+	hold  machine.Holds
+	cause hostv1.EndCause
+	fact  policyv1.SessionEventKind
+}{
+	{
+		machine.ScreenLocked, hostv1.EndCause_END_CAUSE_LOCK,
+		policyv1.SessionEventKind_SESSION_EVENT_KIND_LOCKED,
+	},
+	{
+		machine.Intervention, hostv1.EndCause_END_CAUSE_INTERVENTION,
+		policyv1.SessionEventKind_SESSION_EVENT_KIND_INTERVENED,
+	},
+	{
+		machine.BlockedURL, hostv1.EndCause_END_CAUSE_FAILURE,
+		policyv1.SessionEventKind_SESSION_EVENT_KIND_BLOCKED,
+	},
+}
+
+// report tells subscribers and the record which of those holds are new (C9.4, C12.4).
+func (s *session) report(now, before machine.Holds) machine.Holds {
+	for _, one := range imposed {
+		if !now.Has(one.hold) || before.Has(one.hold) {
+			continue
+		}
+		s.inOrder(func() { s.host.recordFact(s, one.fact) })
+		s.host.cleared(s, one.cause)
+	}
+	return now
+}
+
+// cleared tells subscribers that a session was let go of, unless it never began (C9.4).
+func (h *Host) cleared(s *session, cause hostv1.EndCause) {
+	g := h.executorGeneration()
+	if !s.begunOn(g) {
+		return
+	}
+	h.releases.Publish(release.Event{
+		Executor: g, Sessions: []ident.SessionID{s.id},
+		Reason: int32(hostv1.ReleaseReason_RELEASE_REASON_SESSION_CLEARED), Cause: int32(cause),
+	})
+}
+
+// cancel asks the executor to cancel by name; the call answers with its outcome.
+func (s *session) cancel(in *inflight) {
+	s.host.background(func() { in.link.Cancel(context.Background(), s.id, in.dispatch) })
+}
+
+// mark says that something happened, and wakes the session. It never waits.
+func (s *session) mark(m mark) {
+	s.mu.Lock()
+	s.marks = addMark(s.marks, m)
+	s.mu.Unlock()
 	select {
 	case s.wake <- struct{}{}:
 	default:
 	}
 }
 
-// windowSpent tells the session that another one acted on a window.
-func (s *session) windowSpent(w ident.Window) {
-	s.mu.Lock()
-	if len(s.spent) < queueHost {
-		s.spent = append(s.spent, w)
-	}
-	s.mu.Unlock()
-	s.signal(signalWindowSpent)
+// calmTimer lifts an intervention after interventionCalm without the user's input.
+type calmTimer struct {
+	*time.Timer
+	runs bool
 }
+
+func newCalm() *calmTimer {
+	t := time.NewTimer(interventionCalm)
+	t.Stop()
+	return &calmTimer{Timer: t}
+}
+
+// follow runs the timer while the session is held.
+func (t *calmTimer) follow(held bool) {
+	switch {
+	case held && !t.runs:
+		t.runs = true
+		t.Reset(interventionCalm)
+	case !held && t.runs:
+		t.runs = false
+		t.Stop()
+	}
+}
+
+// again starts the time over.
+func (t *calmTimer) again() {
+	if t.runs {
+		t.Reset(interventionCalm)
+	}
+}
+
+func (t *calmTimer) fired() { t.runs = false }
 
 // do runs f on the state, by its owner. It fails only when the session has ended.
 func (s *session) do(f func(*state)) error {
 	w := step{f: f, done: make(chan struct{})}
 	select {
 	case s.steps <- w:
-		<-w.done
+	case <-s.ended:
+		return refusal.New(refusal.SessionUnknown)
+	}
+	select {
+	case <-w.done:
 		return nil
 	case <-s.ended:
+	}
+	// An owner that took the step may have found that the session ends: then it was never
+	// done. Whatever was done was done before the end.
+	select {
+	case <-w.done:
+		return nil
+	default:
 		return refusal.New(refusal.SessionUnknown)
 	}
 }
@@ -375,9 +390,13 @@ func (h *Host) endSession(s *session, reason hostv1.ReleaseReason, cause hostv1.
 	}
 	s.mu.Lock()
 	s.closed = true
+	if s.gone != nil {
+		s.gone.Stop()
+	}
 	s.mu.Unlock()
-	s.signal(signalEnd)
+	s.mark(mark{kind: markEnd})
 	<-s.ended
+	h.books.ended(s.id)
 	// Nobody queues and nobody takes any more: what is left here was never begun.
 	h.waiting.Add(-int64(len(s.inbox)))
 	if e != nil && s.letGo(e.Generation) {

@@ -35,9 +35,36 @@ func (h *Host) GetStatus(context.Context, *hostv1.GetStatusRequest) (*hostv1.Get
 	if h.policy != nil {
 		resp.BundleSha256 = hex.EncodeToString(h.policy.Bundle)
 	}
+	resp.StoppedAll = h.stoppedAll
 	h.mu.Unlock()
+	resp.Subscribers = uint32(h.releases.Count() + h.leases.Count() + h.books.events.Count())
+	h.countSessions(resp)
 	resp.Fence = h.fence(0)
 	return resp, nil
+}
+
+// countSessions counts what sessions hold, never which.
+func (h *Host) countSessions(resp *hostv1.GetStatusResponse) {
+	held := map[hostv1.Hold]uint32{}
+	h.each(func(s *session) {
+		_ = s.do(func(st *state) {
+			if st.frames.Current() != nil {
+				resp.Frames++
+			}
+			if st.inflight != nil {
+				resp.ActsInFlight++
+			}
+			for _, one := range holdsToWire(st.machine.Holds) {
+				held[one]++
+			}
+		})
+	})
+	for one := hostv1.Hold_HOLD_BLOCKED_URL; int(one) < len(hostv1.Hold_name); one++ {
+		resp.Holds = append(resp.Holds, &hostv1.HoldCount{Hold: one, Sessions: held[one]})
+	}
+	h.books.mu.Lock()
+	resp.Keyboards = uint32(h.books.keyboard.Len())
+	h.books.mu.Unlock()
 }
 
 func (h *Host) self() *commonv1.ProcessStatus {

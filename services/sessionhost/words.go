@@ -9,6 +9,8 @@ import (
 	commonv1 "fairlead.dev/gen/fairlead/common/v1"
 	executorv1 "fairlead.dev/gen/fairlead/executor/v1"
 	"fairlead.dev/services/sessionhost/internal/outline"
+	"fairlead.dev/services/sessionhost/internal/revision"
+	"fairlead.dev/services/shared/ident"
 )
 
 // words are the members of an enum in the agent's words: ROLE_CHECK_BOX is "check box".
@@ -43,20 +45,44 @@ func (w words) of(n int32) string {
 
 // outlineOf writes the text the agent reads, and says how many elements were cut.
 func outlineOf(s *executorv1.Snapshot) (string, int) {
-	lines := make([]outline.Line, len(s.GetElements()))
+	return outline.Write(headOf(s), linesOf(s.GetElements()))
+}
+
+func headOf(s *executorv1.Snapshot) outline.Head {
+	return outline.Head{Title: s.GetTitle(), App: s.GetWindow().GetAppId(), Notes: notesOf(s)}
+}
+
+func linesOf(elements []*commonv1.Element) []outline.Line {
+	lines := make([]outline.Line, len(elements))
 	// One list holds the words of all lines.
 	said := make([]string, 0, 2*len(lines))
-	for i, e := range s.GetElements() {
+	for i, e := range elements {
 		facts := len(said)
 		said = appendFacts(said, e)
 		actions := len(said)
 		said = appendActions(said, e)
 		lines[i] = outline.Line{
 			ID: e.GetId(), Depth: e.GetDepth(), Role: roleWords.of(int32(e.GetRole())), Name: e.GetName(),
-			Value: e.GetValue(), Facts: said[facts:actions], Actions: said[actions:],
+			Value: e.GetValue(), Facts: said[facts:actions], Actions: said[actions:], Withheld: secure(e),
 		}
 	}
-	return outline.Write(outline.Head{Title: s.GetTitle(), App: s.GetWindow().GetAppId(), Notes: notesOf(s)}, lines)
+	return lines
+}
+
+// changesOf writes only what changed since a frame.
+func changesOf(s *executorv1.Snapshot, d revision.Difference, since ident.Frame) (string, int) {
+	var lines []outline.ChangeLine
+	for _, id := range d.Removed {
+		lines = append(lines, outline.ChangeLine{Kind: outline.Removed, Line: outline.Line{ID: id}})
+	}
+	kinds := [...]outline.ChangeKind{
+		revision.Added: outline.Added, revision.Changed: outline.Changed, revision.Moved: outline.Moved,
+	}
+	for _, c := range d.Changes {
+		line := linesOf(s.GetElements()[c.At : c.At+1])[0]
+		lines = append(lines, outline.ChangeLine{Kind: kinds[c.Kind], Line: line, Under: c.Under, After: c.After})
+	}
+	return outline.WriteChanges(headOf(s), string(since.ID), lines)
 }
 
 // appendFacts says the states an agent cannot guess from the role.

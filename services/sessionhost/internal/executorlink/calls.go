@@ -87,14 +87,34 @@ func (l *Link) ResolveApp(
 	return resp, l.readable(resp)
 }
 
-// Locked reports whether the screen is locked, or whether nobody can tell. A locked
-// desk refuses every resolution before it looks for the app; the one asked for here is
-// on no desk.
-func (l *Link) Locked(ctx context.Context, id ident.SessionID) bool {
-	resp, err := l.client.ResolveApp(ctx, &executorv1.ResolveAppRequest{
-		Fence: l.wireFence(), SessionId: string(id), AppId: ident.UnknownApp,
-	})
-	return err != nil || refusal.ToldAs(resp.GetCode()) == refusal.ScreenLocked
+// Capture takes a region of a snapshot's window.
+func (l *Link) Capture(
+	ctx context.Context, req *executorv1.CaptureRequest,
+) (*executorv1.CaptureResponse, error) {
+	req.Fence = l.wireFence()
+	resp, err := l.client.Capture(ctx, req)
+	if err != nil {
+		return nil, readFailed(ctx)
+	}
+	if resp.GetCode() != 0 {
+		return nil, refusal.FromAnswer(resp.GetCode(), resp.GetDetail())
+	}
+	return resp, l.readable(resp)
+}
+
+// GetDesk tells about the desk itself.
+func (l *Link) GetDesk(
+	ctx context.Context, req *executorv1.GetDeskRequest,
+) (*executorv1.GetDeskResponse, error) {
+	req.Fence = l.wireFence()
+	resp, err := l.client.GetDesk(ctx, req)
+	if err != nil {
+		return nil, readFailed(ctx)
+	}
+	if resp.GetCode() != 0 {
+		return nil, refusal.FromAnswer(resp.GetCode(), nil)
+	}
+	return resp, l.readable(resp)
 }
 
 // Snapshot reads a window. The caller checks the tree.

@@ -38,10 +38,13 @@ type Link struct {
 	Incarnation ident.Incarnation
 	Version     string
 	Platform    string
+	// Locked says whether the screen was locked when the link began.
+	Locked bool
 
 	conn   *grpc.ClientConn
 	client executorv1.ExecutorServiceClient
 	done   chan struct{}
+	desk   func(*executorv1.DeskEvent)
 
 	mu         sync.Mutex
 	fence      ident.Fence
@@ -53,6 +56,8 @@ type Link struct {
 type Config struct {
 	Conn   net.Conn
 	Traces trace.TracerProvider
+	// DeskEvent is told what happens on the desk; it must not block.
+	DeskEvent func(*executorv1.DeskEvent)
 	// Host is the host's generation; Executor is the one it assigns to this incarnation.
 	Host, Executor ident.Generation
 }
@@ -65,7 +70,7 @@ func Attach(ctx context.Context, cfg Config) (*Link, error) {
 	}
 	l := &Link{
 		Generation: cfg.Executor, conn: cc, client: executorv1.NewExecutorServiceClient(cc),
-		done:  make(chan struct{}),
+		done: make(chan struct{}), desk: cfg.DeskEvent,
 		fence: ident.Fence{Host: cfg.Host, Executor: cfg.Executor},
 	}
 	if err := l.handshake(ctx); err != nil {
@@ -90,7 +95,7 @@ func (l *Link) handshake(ctx context.Context) error {
 			return errors.New("the first event was no handshake")
 		}
 		copy(l.Incarnation[:], h.GetIncarnation())
-		l.Version, l.Platform = h.GetVersion(), h.GetPlatform()
+		l.Version, l.Platform, l.Locked = h.GetVersion(), h.GetPlatform(), h.GetLocked()
 		l.setAbilities(h.GetAbilities())
 		return nil
 	case <-l.done:
@@ -117,11 +122,24 @@ func (l *Link) read(stream executorv1.ExecutorService_AttachClient, first chan<-
 			}
 		case *executorv1.AttachResponse_Abilities:
 			l.setAbilities(e.Abilities.GetAbilities())
+		case *executorv1.AttachResponse_Desk:
+			l.tell(e.Desk)
 		default:
 			// A member this host does not know may carry meaning it would miss (C0.11).
 			l.Violated()
 		}
 	}
+}
+
+// tell passes an event on. One whose kind is not known is the worst of those that are:
+// the user may have been anywhere (C9.6).
+func (l *Link) tell(e *executorv1.DeskEvent) {
+	_, known := executorv1.DeskEventKind_name[int32(e.GetKind())]
+	if !known || e.GetKind() == executorv1.DeskEventKind_DESK_EVENT_KIND_UNSPECIFIED || rpc.Unknown(e) {
+		l.Violated()
+		e = &executorv1.DeskEvent{Kind: executorv1.DeskEventKind_DESK_EVENT_KIND_PHYSICAL_INPUT}
+	}
+	l.desk(e)
 }
 
 // Done is closed when the incarnation has ended.

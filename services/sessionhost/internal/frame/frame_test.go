@@ -3,18 +3,8 @@ package frame
 import (
 	"testing"
 
-	"fairlead.dev/services/shared/ident"
-	"fairlead.dev/services/shared/permit"
 	"fairlead.dev/services/shared/refusal"
 )
-
-func as(d byte) Bind {
-	return func(*Frame) (permit.Digest, *refusal.Error) { return permit.Digest{d}, nil }
-}
-
-func mismatch(*Frame) (permit.Digest, *refusal.Error) {
-	return permit.Digest{}, refusal.New(refusal.InvalidBinding)
-}
 
 func code(e *refusal.Error) refusal.Code {
 	if e == nil {
@@ -23,116 +13,68 @@ func code(e *refusal.Error) refusal.Code {
 	return e.Code
 }
 
-func TestClaimRefusesInTheContractsOrder(t *testing.T) {
+func TestAStepBindsToExactlyOneEnabledElement(t *testing.T) {
+	const button, field = 7, 8
+	f := &Frame{Elements: map[uint32]Element{
+		1: {Role: button, Name: "Save", Enabled: true},
+		2: {Role: button, Name: "Open", Enabled: true},
+		3: {Role: field, Name: "Open", Enabled: true},
+		4: {Role: button, Name: "Open"},
+		5: {Role: button, Name: "Close", Enabled: true},
+		6: {Role: button, Name: "Close", Enabled: true},
+		7: {Role: button, Name: "Close", Enabled: true},
+		8: {Role: button, Name: "Print"},
+	}}
 	for _, tc := range []struct {
-		name string
-		make func() (*Book, ident.Frame, Bind)
-		want refusal.Code
+		name       string
+		role       int32
+		text       string
+		id         uint32
+		want       refusal.Code
+		candidates uint32
 	}{
-		{"nothing observed", func() (*Book, ident.Frame, Bind) {
-			return &Book{}, ident.Frame{ID: "f-x", Epoch: 1}, as(1)
-		}, refusal.NoActiveFrame},
-		{"duplicate before stale epoch", func() (*Book, ident.Frame, Bind) {
-			b := &Book{}
-			f := b.Register(Frame{})
-			_, d, _ := b.Claim(f.Frame, as(1))
-			b.Consume(f, d)
-			b.Register(Frame{})
-			return b, f.Frame, as(1)
-		}, refusal.DuplicateAction},
-		{"another act on a spent frame is a stale epoch", func() (*Book, ident.Frame, Bind) {
-			b := &Book{}
-			f := b.Register(Frame{})
-			_, d, _ := b.Claim(f.Frame, as(1))
-			b.Consume(f, d)
-			b.Register(Frame{})
-			return b, f.Frame, as(2)
-		}, refusal.StaleEpoch},
-		{"retired", func() (*Book, ident.Frame, Bind) {
-			b := &Book{}
-			f := b.Register(Frame{})
-			_, d, _ := b.Claim(f.Frame, as(1))
-			b.Retire(f, d)
-			return b, f.Frame, as(1)
-		}, refusal.RetiredAction},
-		{"another act after a retired one", func() (*Book, ident.Frame, Bind) {
-			b := &Book{}
-			f := b.Register(Frame{})
-			_, d, _ := b.Claim(f.Frame, as(1))
-			b.Retire(f, d)
-			return b, f.Frame, as(2)
-		}, 0},
-		{"the same act after a returned one", func() (*Book, ident.Frame, Bind) {
-			b := &Book{}
-			f := b.Register(Frame{})
-			_, _, _ = b.Claim(f.Frame, as(1))
-			b.Return(f)
-			return b, f.Frame, as(1)
-		}, 0},
-		{"wrong binding", func() (*Book, ident.Frame, Bind) {
-			b := &Book{}
-			return b, b.Register(Frame{}).Frame, mismatch
-		}, refusal.InvalidBinding},
-		{"observed again: stale frame, same epoch", func() (*Book, ident.Frame, Bind) {
-			b := &Book{}
-			f := b.Register(Frame{})
-			b.Register(Frame{})
-			return b, f.Frame, as(1)
-		}, refusal.StaleFrame},
-		{"wrong epoch", func() (*Book, ident.Frame, Bind) {
-			b := &Book{}
-			f := b.Register(Frame{}).Frame
-			f.Epoch += 7
-			return b, f, as(1)
-		}, refusal.StaleEpoch},
-		{"in progress", func() (*Book, ident.Frame, Bind) {
-			b := &Book{}
-			f := b.Register(Frame{})
-			_, _, _ = b.Claim(f.Frame, as(1))
-			return b, f.Frame, as(2)
-		}, refusal.ActionInProgress},
-		{"authority taken away", func() (*Book, ident.Frame, Bind) {
-			b := &Book{}
-			f := b.Register(Frame{})
-			b.End()
-			return b, f.Frame, as(1)
-		}, refusal.NoActiveFrame},
+		{name: "one", role: button, text: "Save", id: 1},
+		{name: "the disabled twin does not count", role: button, text: "Open", id: 2},
+		{name: "another role is another element", role: field, text: "Open", id: 3},
+		{name: "only a disabled one", role: button, text: "Print", want: refusal.TargetMissing},
+		{name: "no such name", role: button, text: "Quit", want: refusal.TargetMissing},
+		{name: "part of a name", role: button, text: "Sav", want: refusal.TargetMissing},
+		{name: "another case", role: button, text: "save", want: refusal.TargetMissing},
+		{name: "more than a name", role: button, text: "Save ", want: refusal.TargetMissing},
+		{name: "several", role: button, text: "Close", want: refusal.TargetAmbiguous, candidates: 3},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			b, ref, bind := tc.make()
-			if _, _, no := b.Claim(ref, bind); code(no) != tc.want {
-				t.Errorf("got %v, want %v", code(no), tc.want)
+			id, why := f.Unique(tc.role, tc.text)
+			if id != tc.id || code(why) != tc.want {
+				t.Fatalf("got %d, %v, want %d, %v", id, code(why), tc.id, tc.want)
+			}
+			if why != nil && why.Detail.GetCandidates() != tc.candidates {
+				t.Errorf("%d candidates, want %d", why.Detail.GetCandidates(), tc.candidates)
 			}
 		})
 	}
 }
 
-func TestEpochOnlyGrows(t *testing.T) {
-	b := &Book{}
-	var last ident.Epoch
-	for i := range 50 {
-		f := b.Register(Frame{})
-		if f.Epoch < last {
-			t.Fatalf("epoch went from %d to %d", last, f.Epoch)
-		}
-		last = f.Epoch
-		switch i % 3 {
-		case 0:
-			_, d, _ := b.Claim(f.Frame, as(byte(i)))
-			b.Consume(f, d)
-		case 1:
-			b.End()
-		}
-	}
-}
-
-func TestFrameIDsAreNotGuessable(t *testing.T) {
-	b, seen := &Book{}, map[ident.FrameID]bool{}
-	for range 1000 {
-		id := b.Register(Frame{}).ID
-		if len(id) < 26 || seen[id] {
-			t.Fatalf("id %q is short or repeated", id)
-		}
-		seen[id] = true
+func TestTwoFocusedElementsAreNone(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		focused []uint32
+		id      uint32
+		ok      bool
+	}{
+		{"none", nil, 0, false},
+		{"one", []uint32{2}, 2, true},
+		{"two", []uint32{1, 3}, 0, false},
+		{"three", []uint32{1, 2, 3}, 0, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			f := &Frame{Elements: map[uint32]Element{1: {}, 2: {}, 3: {}}}
+			for _, id := range tc.focused {
+				f.Elements[id] = Element{Focused: true}
+			}
+			if id, ok := f.Focus(); id != tc.id || ok != tc.ok {
+				t.Errorf("got %d, %v", id, ok)
+			}
+		})
 	}
 }

@@ -1,122 +1,86 @@
 // Package lane is a keyed first-in first-out lock over bound windows: mutations run
-// one at a time per window, and a slow window never delays another (C4.2). It starts
-// no goroutines. Each lane's queue is bounded (C4.4).
+// one at a time per window, and a slow window never delays another (C4.2). Table is
+// the whole of the order, as a pure value; Lanes lets callers wait for it. Neither
+// starts goroutines, and neither looks at what a lane is taken for. Each lane's queue
+// is bounded (C4.4).
 package lane
 
 import (
 	"context"
 	"sync"
 
-	"fairlead.dev/services/shared/ident"
 	"fairlead.dev/services/shared/refusal"
 )
 
-// waitingMax is how many acts may wait for one window.
-const waitingMax = 32
-
-// Key is what a lane is for: the toplevel at the root of a surface group, on one
-// executor generation; or the lane that all launches share.
-type Key struct {
-	Executor ident.Generation
-	Root     uint64
-	Launch   bool
-}
-
-// Lanes is the set of lanes of a host.
+// Lanes is the set of lanes of a host. It is a Table with a mutex, and one channel for
+// each act that waits.
 type Lanes struct {
 	mu    sync.Mutex
-	lanes map[Key]*queue
+	table Table
+	last  uint64                   // the number the latest act got
+	turns map[uint64]chan struct{} // closed when a waiting act's turn comes
 }
 
-// queue holds the waiters of a taken lane, oldest first.
-type queue struct{ waiters []chan struct{} }
-
 // New returns an empty set of lanes.
-func New() *Lanes { return &Lanes{lanes: map[Key]*queue{}} }
+func New() *Lanes { return &Lanes{turns: map[uint64]chan struct{}{}} }
 
 // Take waits for the lane and returns how to let go of it. A full queue is BUSY; a
 // caller that leaves while waiting has taken nothing.
 func (l *Lanes) Take(ctx context.Context, k Key) (release func(), err error) {
-	turn, err := l.enqueue(k)
-	if err != nil {
-		return nil, err
-	}
-	if turn == nil {
-		return l.releaser(k), nil
+	who, turn, answer := l.enqueue(k)
+	switch answer {
+	case Held:
+		return l.releaser(k, who), nil
+	case Busy:
+		return nil, refusal.New(refusal.Busy)
 	}
 	select {
 	case <-turn:
-		return l.releaser(k), nil
+		return l.releaser(k, who), nil
 	case <-ctx.Done():
-		return nil, l.leave(k, turn)
+		l.leave(k, who)
+		return nil, refusal.New(refusal.Aborted)
 	}
-}
-
-// enqueue takes a free lane (nil) or returns the channel that is closed at our turn.
-func (l *Lanes) enqueue(k Key) (chan struct{}, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	q, taken := l.lanes[k]
-	if !taken {
-		l.lanes[k] = &queue{}
-		return nil, nil
-	}
-	if len(q.waiters) >= waitingMax {
-		return nil, refusal.New(refusal.Busy)
-	}
-	turn := make(chan struct{})
-	q.waiters = append(q.waiters, turn)
-	return turn, nil
-}
-
-func (l *Lanes) leave(k Key, turn chan struct{}) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if q := l.lanes[k]; q != nil {
-		for i, w := range q.waiters {
-			if w == turn {
-				q.waiters = append(q.waiters[:i], q.waiters[i+1:]...)
-				return refusal.New(refusal.Aborted)
-			}
-		}
-	}
-	// Our turn came at the same moment: pass it on.
-	l.pass(k)
-	return refusal.New(refusal.Aborted)
-}
-
-func (l *Lanes) releaser(k Key) func() {
-	var once sync.Once
-	return func() {
-		once.Do(func() {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			l.pass(k)
-		})
-	}
-}
-
-// pass hands the lane to the oldest waiter, or frees it. The caller holds the mutex.
-func (l *Lanes) pass(k Key) {
-	q := l.lanes[k]
-	if q == nil {
-		return
-	}
-	if len(q.waiters) == 0 {
-		delete(l.lanes, k)
-		return
-	}
-	next := q.waiters[0]
-	q.waiters = q.waiters[1:]
-	close(next)
 }
 
 // Count returns how many lanes are held and how many acts wait.
 func (l *Lanes) Count() (held, waiting int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, q := range l.lanes {
-		waiting += len(q.waiters)
+	return l.table.Count()
+}
+
+func (l *Lanes) enqueue(k Key) (who uint64, turn chan struct{}, answer Answer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last++
+	answer = l.table.Take(k, l.last)
+	if answer == Waiting {
+		turn = make(chan struct{})
+		l.turns[l.last] = turn
 	}
-	return len(l.lanes), waiting
+	return l.last, turn, answer
+}
+
+func (l *Lanes) leave(k Key, who uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.turns, who)
+	l.wake(l.table.Leave(k, who))
+}
+
+func (l *Lanes) releaser(k Key, who uint64) func() {
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.wake(l.table.Release(k, who))
+	}
+}
+
+// wake tells the act whose turn it is. The caller holds the mutex.
+func (l *Lanes) wake(next uint64, ok bool) {
+	if ok {
+		close(l.turns[next])
+		delete(l.turns, next)
+	}
 }

@@ -72,8 +72,8 @@ func TestAFullQueueIsBusy(t *testing.T) {
 		}
 		cancel()
 		synctest.Wait()
-		if _, waiting := l.Count(); waiting != 0 {
-			t.Errorf("%d still wait after they left", waiting)
+		if _, waiting := l.Count(); waiting != 0 || len(l.turns) != 0 {
+			t.Errorf("%d still wait after they left, %d channels are kept", waiting, len(l.turns))
 		}
 	})
 }
@@ -93,5 +93,46 @@ func TestAWaiterThatLeavesTakesNothing(t *testing.T) {
 	release() // letting go twice is letting go once
 	if held, _ := l.Count(); held != 0 {
 		t.Errorf("%d lanes held", held)
+	}
+}
+
+// TestATurnThatComesToAWaiterThatLeavesGoesOn ends a wait at the moment its turn comes,
+// in both orders: the next in line gets the lane.
+func TestATurnThatComesToAWaiterThatLeavesGoesOn(t *testing.T) {
+	for round := range 200 {
+		synctest.Test(t, func(t *testing.T) {
+			l, k := New(), Key{Root: 1}
+			first, err := l.Take(t.Context(), k)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			take := func(ctx context.Context) {
+				if release, err := l.Take(ctx, k); err == nil {
+					release()
+				} else if ctx.Err() == nil {
+					t.Errorf("take: %v", err)
+				}
+			}
+			go take(ctx)
+			synctest.Wait()
+			go take(t.Context())
+			synctest.Wait()
+			if _, waiting := l.Count(); waiting != 2 {
+				t.Fatalf("%d wait", waiting)
+			}
+			if round%2 == 0 {
+				cancel()
+				first()
+			} else {
+				first()
+				cancel()
+			}
+			synctest.Wait()
+			if held, waiting := l.Count(); held != 0 || waiting != 0 || len(l.turns) != 0 {
+				t.Fatalf("%d held, %d wait, %d channels are kept", held, waiting, len(l.turns))
+			}
+		})
 	}
 }

@@ -1,6 +1,9 @@
 // Package outline writes the text the agent reads: one line per element, indented by
-// depth. Everything an application said stands in quotes with controls escaped, so
-// that it cannot imitate structure (C10.8). What is cut says so (C0.10).
+// depth, or one line per change against a frame that the agent has read (C2.4).
+// Everything an application said stands in quotes with controls escaped, so that it
+// cannot imitate structure (C10.8). What is cut says so (C0.10), and what is withheld is
+// told by one of a closed set of placeholders, which are recognised when they come back
+// as an argument (C3.8). Nothing here keeps state or starts a goroutine.
 package outline
 
 import (
@@ -20,13 +23,16 @@ const (
 
 // Line is one element.
 type Line struct {
-	ID      uint32
-	Depth   uint32
-	Role    string
-	Name    string
-	Value   string
-	Facts   []string // states worth saying, in words of ours
-	Actions []string // actions beyond press
+	ID    uint32
+	Depth uint32
+	Role  string
+	Name  string
+	Value string
+	// Withheld says that the element is a secure field: the placeholder is shown in place of
+	// its value, whatever Value holds (C2.10).
+	Withheld bool
+	Facts    []string // states worth saying, in words of ours
+	Actions  []string // actions beyond press
 }
 
 // Head is the first line: which window this is.
@@ -39,19 +45,14 @@ type Head struct {
 func Write(h Head, lines []Line) (text string, cut int) {
 	var b strings.Builder
 	b.Grow(64 * (len(lines) + 2))
-	b.WriteString("window ")
-	quote(&b, h.Title)
-	b.WriteString(" of ")
-	quote(&b, h.App)
-	b.WriteByte('\n')
-	for _, n := range h.Notes {
-		b.WriteString("note: ")
-		b.WriteString(n)
-		b.WriteByte('\n')
-	}
+	writeHead(&b, h, "")
 	for i, l := range lines {
 		start := b.Len()
-		writeLine(&b, l)
+		for range l.Depth {
+			b.WriteString("  ")
+		}
+		writeElement(&b, l)
+		b.WriteByte('\n')
 		if b.Len() > TextMax {
 			cut = len(lines) - i
 			return b.String()[:start] + "note: " + strconv.Itoa(cut) +
@@ -61,26 +62,45 @@ func Write(h Head, lines []Line) (text string, cut int) {
 	return b.String(), 0
 }
 
-func writeLine(b *strings.Builder, l Line) {
-	for range l.Depth {
-		b.WriteString("  ")
+// writeHead writes the first line, which ends in words of ours, and the notes.
+func writeHead(b *strings.Builder, h Head, end string) {
+	b.WriteString("window ")
+	quote(b, h.Title)
+	b.WriteString(" of ")
+	quote(b, h.App)
+	b.WriteString(end)
+	b.WriteByte('\n')
+	for _, n := range h.Notes {
+		b.WriteString("note: ")
+		b.WriteString(n)
+		b.WriteByte('\n')
 	}
-	b.WriteByte('[')
-	var digits [20]byte
-	b.Write(strconv.AppendUint(digits[:0], uint64(l.ID), 10))
-	b.WriteString("] ")
+}
+
+func writeElement(b *strings.Builder, l Line) {
+	writeID(b, l.ID)
+	b.WriteByte(' ')
 	b.WriteString(l.Role)
 	if l.Name != "" {
 		b.WriteByte(' ')
 		quote(b, l.Name)
 	}
-	if l.Value != "" && l.Value != l.Name {
+	switch {
+	case l.Withheld:
+		b.WriteString(" = " + WithheldSecure)
+	case l.Value != "" && l.Value != l.Name:
 		b.WriteString(" = ")
 		quote(b, l.Value)
 	}
 	list(b, " (", l.Facts, ")")
 	list(b, " {", l.Actions, "}")
-	b.WriteByte('\n')
+}
+
+func writeID(b *strings.Builder, id uint32) {
+	b.WriteByte('[')
+	var digits [20]byte
+	b.Write(strconv.AppendUint(digits[:0], uint64(id), 10))
+	b.WriteByte(']')
 }
 
 func list(b *strings.Builder, open string, words []string, end string) {
@@ -114,8 +134,7 @@ func quote(b *strings.Builder, s string) {
 		b.WriteString(strconv.Quote(s))
 	}
 	if over > 0 {
-		b.WriteByte('+')
-		b.WriteString(strconv.Itoa(over))
+		b.WriteString(WithheldLong(over))
 	}
 }
 

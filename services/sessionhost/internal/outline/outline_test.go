@@ -52,6 +52,19 @@ func TestALineSaysRoleNameValueFactsAndActions(t *testing.T) {
 	}
 }
 
+func TestASecureFieldShowsThePlaceholderAndNeverAValue(t *testing.T) {
+	field := Line{ID: 3, Role: "secure field", Name: "Password", Value: "hunter2", Withheld: true, Facts: []string{"focused"}}
+	want := "[3] secure field \"Password\" = [withheld: secure field] (focused)\n"
+	text, _ := Write(Head{}, []Line{field})
+	if !strings.HasSuffix(text, "\n"+want) || strings.Contains(text, "hunter2") {
+		t.Errorf("got %s", text)
+	}
+	text, _ = WriteChanges(Head{}, "f-1", []ChangeLine{{Line: field, Kind: Changed}})
+	if !strings.HasSuffix(text, "\n~ "+want) || strings.Contains(text, "hunter2") {
+		t.Errorf("got %s", text)
+	}
+}
+
 func FuzzOutline(f *testing.F) {
 	f.Add("OK", "value\n")
 	f.Fuzz(func(t *testing.T, name, value string) {

@@ -1,6 +1,12 @@
 // Package policylink is the host's end of one policy generation. The stream of lease
 // changes is the link: its end is the end of the generation, and every lease given
 // under it is gone (C10.2). One goroutine reads the stream until the link ends.
+//
+// Nothing that policy says is guessed at (C0.11, C9.6). An answer that holds a field or a
+// member this host does not know, or that lacks what a yes consists of, is a no:
+// SERVICE_MISMATCH, and nothing of the answer is used. The second such answer ends the
+// link. An event of that kind ends it at once, because it may have taken authority away,
+// and with the link every lease is gone.
 package policylink
 
 import (
@@ -17,7 +23,6 @@ import (
 	commonv1 "fairlead.dev/gen/fairlead/common/v1"
 	policyv1 "fairlead.dev/gen/fairlead/policy/v1"
 	"fairlead.dev/services/shared/ident"
-	"fairlead.dev/services/shared/refusal"
 	"fairlead.dev/services/shared/rpc"
 )
 
@@ -25,21 +30,28 @@ import (
 const (
 	handshakeMax = 10 * time.Second
 	bookMax      = 2 * time.Second
+	// violationsMax is how many answers may be unreadable before the generation ends (C9.6).
+	violationsMax = 2
 )
+
+// errCallbacks refuses a link whose events nobody would hear.
+var errCallbacks = errors.New("opening policy link: nobody is told about leases")
 
 // Link is one policy generation.
 type Link struct {
 	Version string
 	Bundle  []byte
 
-	host   ident.Generation
-	conn   *grpc.ClientConn
-	client policyv1.DecisionServiceClient
-	done   chan struct{}
-	ended  func(ident.SessionID, ident.LeaseID)
+	host    ident.Generation
+	conn    *grpc.ClientConn
+	client  policyv1.DecisionServiceClient
+	done    chan struct{}
+	granted func(ident.SessionID, *commonv1.Lease)
+	ended   func(ident.SessionID, ident.LeaseID, policyv1.LeaseEndCause)
 
 	mu         sync.Mutex
 	generation ident.Generation
+	violations int
 }
 
 // Config is what a link needs.
@@ -47,19 +59,26 @@ type Config struct {
 	Conn   net.Conn
 	Traces trace.TracerProvider
 	Host   ident.Generation
-	// LeaseEnded is told about each lease that ended; it must not block.
-	LeaseEnded func(ident.SessionID, ident.LeaseID)
+	// LeaseGranted is told about each lease that was given, perhaps before Acquire returns
+	// it. Required; it must not block.
+	LeaseGranted func(ident.SessionID, *commonv1.Lease)
+	// LeaseEnded is told about each lease that ended, and why, never before its grant.
+	// Required; it must not block. The end of the link ends all leases and is not told here.
+	LeaseEnded func(ident.SessionID, ident.LeaseID, policyv1.LeaseEndCause)
 }
 
 // Open opens the link and waits for the handshake.
 func Open(ctx context.Context, cfg Config) (*Link, error) {
+	if cfg.LeaseGranted == nil || cfg.LeaseEnded == nil {
+		return nil, errors.Join(errCallbacks, cfg.Conn.Close())
+	}
 	cc, err := rpc.Dial(cfg.Conn, cfg.Traces)
 	if err != nil {
 		return nil, fmt.Errorf("dialling policy: %w", err)
 	}
 	l := &Link{
 		host: cfg.Host, conn: cc, client: policyv1.NewDecisionServiceClient(cc),
-		done: make(chan struct{}), ended: cfg.LeaseEnded,
+		done: make(chan struct{}), granted: cfg.LeaseGranted, ended: cfg.LeaseEnded,
 	}
 	if err := l.handshake(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening policy link: %w", err), cc.Close())
@@ -80,7 +99,7 @@ func (l *Link) handshake(ctx context.Context) error {
 	select {
 	case ev := <-first:
 		h := ev.GetHandshake()
-		if h == nil || ev.GetFence().GetPolicy() == 0 {
+		if h == nil || ev.GetFence().GetPolicy() == 0 || foreign(ev) {
 			return errors.New("the first event was no handshake")
 		}
 		l.Version, l.Bundle = h.GetVersion(), h.GetBundleSha256()
@@ -109,9 +128,32 @@ func (l *Link) read(
 			first <- ev
 			continue
 		}
-		if e := ev.GetLeaseEnded(); e != nil {
-			l.ended(ident.SessionID(e.GetSessionId()), ident.LeaseID(e.GetLeaseId()))
+		if foreign(ev) || !l.tell(ev) {
+			l.violated(violationsMax)
+			return
 		}
+	}
+}
+
+// tell passes an event on; false for one that says nothing that can be passed on.
+func (l *Link) tell(ev *policyv1.WatchLeaseChangesResponse) bool {
+	switch e := ev.GetEvent().(type) {
+	case *policyv1.WatchLeaseChangesResponse_LeaseGranted:
+		id, lease := e.LeaseGranted.GetSessionId(), e.LeaseGranted.GetLease()
+		if id == "" || lease.GetLeaseId() == "" || lease.GetClass() == 0 {
+			return false
+		}
+		l.granted(ident.SessionID(id), lease)
+		return true
+	case *policyv1.WatchLeaseChangesResponse_LeaseEnded:
+		id, lease := e.LeaseEnded.GetSessionId(), e.LeaseEnded.GetLeaseId()
+		if id == "" || lease == "" || e.LeaseEnded.GetCause() == 0 {
+			return false
+		}
+		l.ended(ident.SessionID(id), ident.LeaseID(lease), e.LeaseEnded.GetCause())
+		return true
+	default:
+		return false
 	}
 }
 
@@ -134,100 +176,25 @@ func (l *Link) setGeneration(f *commonv1.Fence) {
 	l.generation = ident.Generation(f.GetPolicy())
 }
 
+// Degraded reports whether something policy said could not be read (C9.6).
+func (l *Link) Degraded() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.violations > 0
+}
+
+// violated counts what could not be read, by how much it weighs.
+func (l *Link) violated(weight int) {
+	l.mu.Lock()
+	l.violations += weight
+	over := l.violations >= violationsMax
+	l.mu.Unlock()
+	if over {
+		// The error has no one to go to: the link is given up either way.
+		_ = l.conn.Close()
+	}
+}
+
 func (l *Link) fence() *commonv1.Fence {
 	return &commonv1.Fence{Host: uint64(l.host), Policy: uint64(l.Generation())}
-}
-
-// answered turns a policy call that failed into a refusal: without policy's word
-// nothing may happen, and nothing has.
-func answered(ctx context.Context, err error, code refusal.Code) error {
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return refusal.New(refusal.Timeout)
-	case err != nil:
-		return refusal.New(refusal.ServiceUnavailable)
-	case code != 0:
-		return refusal.New(code)
-	}
-	return nil
-}
-
-// BeginSession tells policy about a session and returns how many intents are open.
-func (l *Link) BeginSession(ctx context.Context, req *policyv1.BeginSessionRequest) (uint32, error) {
-	req.Fence = l.fence()
-	resp, err := l.client.BeginSession(ctx, req)
-	return resp.GetOpenIntents(), answered(ctx, err, resp.GetRefusal())
-}
-
-// EndSession ends a session's leases.
-func (l *Link) EndSession(ctx context.Context, id ident.SessionID) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bookMax)
-	defer cancel()
-	// A failure means that the generation is ending, and every lease with it.
-	_, _ = l.client.EndSession(ctx, &policyv1.EndSessionRequest{Fence: l.fence(), SessionId: string(id)})
-}
-
-// Acquire asks for a lease.
-func (l *Link) Acquire(ctx context.Context, req *policyv1.AcquireRequest) (*policyv1.AcquireResponse, error) {
-	req.Fence = l.fence()
-	resp, err := l.client.Acquire(ctx, req)
-	return resp, answered(ctx, err, resp.GetRefusal())
-}
-
-// Leases lists a session's live leases.
-func (l *Link) Leases(ctx context.Context, id ident.SessionID) ([]*commonv1.Lease, error) {
-	resp, err := l.client.ListLeases(ctx, &policyv1.ListLeasesRequest{Fence: l.fence(), SessionId: string(id)})
-	return resp.GetLeases(), answered(ctx, err, 0)
-}
-
-// Revoke ends one lease, or all leases of a session.
-func (l *Link) Revoke(ctx context.Context, id ident.SessionID, lease ident.LeaseID) (uint32, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bookMax)
-	defer cancel()
-	resp, err := l.client.Revoke(ctx, &policyv1.RevokeRequest{
-		Fence: l.fence(), SessionId: string(id), LeaseId: string(lease),
-	})
-	return resp.GetLeasesEnded(), answered(ctx, err, 0)
-}
-
-// Permit asks for a read permit.
-func (l *Link) Permit(ctx context.Context, req *policyv1.PermitRequest) (*commonv1.Permit, error) {
-	req.Fence = l.fence()
-	resp, err := l.client.Permit(ctx, req)
-	if err := answered(ctx, err, resp.GetRefusal()); err != nil {
-		return nil, withClass(err, req.GetClass())
-	}
-	return resp.GetPermit(), nil
-}
-
-// Decide asks for a permit for one act.
-func (l *Link) Decide(ctx context.Context, req *policyv1.DecideRequest) (*policyv1.DecideResponse, error) {
-	req.Fence = l.fence()
-	resp, err := l.client.Decide(ctx, req)
-	if err := answered(ctx, err, resp.GetRefusal()); err != nil {
-		return resp, withClass(err, resp.GetMissingClass())
-	}
-	return resp, nil
-}
-
-func withClass(err error, class commonv1.LeaseClass) error {
-	if r := refusal.As(err); r.Code == refusal.LeaseRequired || r.Code == refusal.NoPermittedRoute {
-		return refusal.With(r.Code, &refusal.Detail{LeaseClass: class})
-	}
-	return err
-}
-
-// Settle closes an intent.
-func (l *Link) Settle(ctx context.Context, req *policyv1.SettleRequest) error {
-	req.Fence = l.fence()
-	_, err := l.client.Settle(ctx, req)
-	return answered(ctx, err, 0)
-}
-
-// Append records a fact about a session.
-func (l *Link) Append(ctx context.Context, fact *policyv1.SessionFact) error {
-	_, err := l.client.Append(ctx, &policyv1.AppendRequest{
-		Fence: l.fence(), Record: &policyv1.AppendRequest_Session{Session: fact},
-	})
-	return answered(ctx, err, 0)
 }

@@ -1,10 +1,13 @@
 // Package session is the state of one session as data (C5): the base status of its
 // turn, the holds on it, and what each event does to both. Step is pure; the new
 // state is adopted only when it is returned. Tickets name a revision and are checked
-// before and after every wait.
+// before and after every wait. It owns no goroutine, reads no clock, and never decides
+// what happened: the host says which event it is.
 package session
 
 import (
+	"strings"
+
 	"fairlead.dev/services/shared/ident"
 	"fairlead.dev/services/shared/refusal"
 )
@@ -20,11 +23,14 @@ const (
 	Reobserve
 	Stopped
 	Ended
+	baseCount
 )
 
-func (b Base) terminal() bool { return b == Stopped || b == Ended }
+// Bases returns every base status.
+func Bases() []Base { return []Base{NoTurn, Unobserved, Active, Reobserve, Stopped, Ended} }
 
-func (b Base) running() bool { return b == Unobserved || b == Active || b == Reobserve }
+// String names the base as the contract does.
+func (b Base) String() string { return Status(State{Base: b}).String() }
 
 // Holds is a set of holds.
 type Holds uint8
@@ -38,8 +44,22 @@ const (
 	Intervention
 )
 
+// AllHolds is every hold at once; every set of holds is a number up to it.
+const AllHolds = BlockedURL | HeldStopped | Paused | ScreenLocked | Intervention
+
 // Has reports whether a hold is in the set.
 func (h Holds) Has(one Holds) bool { return h&one != 0 }
+
+// String names the holds of the set, with spaces between them.
+func (h Holds) String() string {
+	var names []string
+	for _, r := range statuses {
+		if h.Has(r.hold) {
+			names = append(names, r.name)
+		}
+	}
+	return strings.Join(names, " ")
+}
 
 // Event is something that happens to a session.
 type Event uint8
@@ -48,15 +68,15 @@ type Event uint8
 const (
 	BeginTurn Event = iota
 	EndTurn
-	Observed
+	Observed // an observation became the current frame
 	StopByUser
-	Resume
-	Pause
-	TakeOver
-	Lock
-	Unlock
-	Intervene
-	InterventionOver
+	Resume           // by the user's side, also an answer to the question that a stop leaves (C4.3)
+	Pause            // the user holds the session
+	TakeOver         // to the machine the same; the host gives up what was given (C12.1)
+	Lock             // the screen was locked
+	Unlock           // the system says that it is unlocked
+	Intervene        // the user used the bound window during an act
+	InterventionOver // 1.5 s without the user's input
 	BlockedDestination
 	LostTrack      // outcome unknown, service unavailable, service mismatch
 	ExecutorGone   // the executor generation changed
@@ -65,49 +85,17 @@ const (
 	eventCount
 )
 
-// effect is one row of the table: what an event does.
-type effect struct {
-	// base says where a running turn goes; zero means it stays.
-	base map[Base]Base
-	// set and lift are the holds it sets and lifts.
-	set, lift Holds
-	// authority says that it takes authority away: the session generation moves (C1.1).
-	authority bool
-	// nothing says that it is no transition at all.
-	nothing bool
-}
-
-func running(to Base) map[Base]Base {
-	return map[Base]Base{Unobserved: to, Active: to, Reobserve: to}
-}
-
-var (
-	anyTurn = map[Base]Base{
-		NoTurn: Unobserved, Unobserved: Unobserved, Active: Unobserved, Reobserve: Unobserved,
-		Stopped: Unobserved, Ended: Unobserved,
+// Events returns every event.
+func Events() []Event {
+	all := make([]Event, eventCount)
+	for i := range all {
+		all[i] = Event(i)
 	}
-	unseen = map[Base]Base{Active: Reobserve}
-)
-
-// table is the whole machine (C5.7). Code and the golden grid read it.
-var table = [eventCount]effect{
-	BeginTurn:          {base: anyTurn, authority: true},
-	EndTurn:            {base: running(Ended), authority: true},
-	Observed:           {base: running(Active)},
-	StopByUser:         {base: running(Stopped), set: HeldStopped, authority: true},
-	Resume:             {lift: HeldStopped | Paused, authority: true},
-	Pause:              {base: unseen, set: Paused, authority: true},
-	TakeOver:           {base: unseen, set: Paused, authority: true},
-	Lock:               {base: unseen, set: ScreenLocked, authority: true},
-	Unlock:             {lift: ScreenLocked},
-	Intervene:          {base: unseen, set: Intervention, authority: true},
-	InterventionOver:   {lift: Intervention},
-	BlockedDestination: {base: unseen, set: BlockedURL, authority: true},
-	LostTrack:          {base: unseen},
-	ExecutorGone:       {base: unseen, authority: true},
-	PolicyGone:         {base: unseen, authority: true},
-	ContentChanged:     {nothing: true},
+	return all
 }
+
+// String names the event as this package does.
+func (e Event) String() string { return table[e].name }
 
 // State is the state of a session. The zero value is a session without a turn.
 type State struct {
@@ -117,26 +105,20 @@ type State struct {
 	Generation ident.Generation
 }
 
-// Step returns the state after an event. A terminal base absorbs everything but a new
-// turn (C5.2); holds belong to the session and move also then. What changes nothing
-// is not a transition: revision and generation stay.
+// Step returns the state after an event. It is a transition when the table lists the
+// base or the holds change; anything else leaves the state as it is, revision and
+// generation included (C5.2). Holds belong to the session: they also change when the
+// turn is over.
 func Step(s State, e Event) State {
-	row := table[e]
-	if row.nothing {
-		return s
-	}
-	next := s
-	to, moves := row.base[s.Base]
-	if moves {
-		next.Base = to
-	}
+	row, next := table[e], s
 	next.Holds = s.Holds&^row.lift | row.set
-	absorbed := (s.Base.terminal() || s.Base == NoTurn) && e != BeginTurn && next.Holds == s.Holds
-	if absorbed || (row.lift != 0 && row.set == 0 && next.Holds == s.Holds) {
+	to := row.base[s.Base]
+	listed := to != NoTurn && !(row.unheld && s.Holds != 0)
+	if !listed && next.Holds == s.Holds {
 		return s
 	}
-	if e == Observed && !moves {
-		return s
+	if listed {
+		next.Base = to
 	}
 	next.Revision++
 	if row.authority {
@@ -145,30 +127,75 @@ func Step(s State, e Event) State {
 	return next
 }
 
+// Shown is the one status that is shown of a state.
+type Shown uint8
+
+// The statuses, in the order in which they are looked for (C5.1).
+const (
+	ShownBlockedURL  Shown = iota
+	ShownUserStopped       // the turn was stopped
+	ShownEnded             // the turn ended
+	ShownStopped           // the session is held by a stop, whatever its turn
+	ShownPaused            // from here on the turn goes on when the hold is lifted
+	ShownScreenLocked
+	ShownIntervention
+	ShownNoTurn
+	ShownUnobserved
+	ShownActive
+	ShownReobserve
+)
+
+// Statuses returns every status.
+func Statuses() []Shown {
+	all := make([]Shown, len(statuses))
+	for i := range all {
+		all[i] = Shown(i)
+	}
+	return all
+}
+
+// String names the status as the contract does.
+func (s Shown) String() string { return statuses[s].name }
+
+// Status returns what is shown of a state: the first status that applies (C5.1).
+func Status(s State) Shown {
+	for i, r := range statuses {
+		if r.applies(s) {
+			return Shown(i)
+		}
+	}
+	panic("session: a base that is none")
+}
+
 // Ticket is the right to observe or to act as of one revision.
 type Ticket struct{ revision uint64 }
 
 // ObserveTicket returns a ticket to observe (C5.4), or why there is none.
 func ObserveTicket(s State) (Ticket, *refusal.Error) {
-	if code := blocked(s); code != 0 {
-		return Ticket{}, refusal.New(code)
-	}
-	return Ticket{s.Revision}, nil
+	return ticket(s, statuses[Status(s)].observe)
 }
 
 // ActTicket returns a ticket to act (C5.4), or why there is none.
 func ActTicket(s State) (Ticket, *refusal.Error) {
-	if code := blocked(s); code != 0 {
-		return Ticket{}, refusal.New(code)
+	return ticket(s, statuses[Status(s)].act)
+}
+
+func ticket(s State, no refusal.Code) (Ticket, *refusal.Error) {
+	if no != 0 {
+		return Ticket{}, refusal.New(no)
 	}
-	switch s.Base {
-	case Active:
-		return Ticket{s.Revision}, nil
-	case Unobserved:
-		return Ticket{}, refusal.New(refusal.NoActiveFrame)
-	default:
-		return Ticket{}, refusal.New(refusal.ReobserveRequired)
+	return Ticket{s.Revision}, nil
+}
+
+// Check says whether a ticket still holds; it does not after any transition.
+func Check(s State, t Ticket) *refusal.Error {
+	if no := statuses[Status(s)].observe; no != 0 {
+		return refusal.New(no)
 	}
+	if s.Revision != t.revision {
+		return refusal.New(refusal.ReobserveRequired)
+	}
+	return nil
 }
 
 // MayBegin says why no turn may begin: what only the user's side lifts, or nothing does.
@@ -180,36 +207,4 @@ func MayBegin(s State) *refusal.Error {
 		return refusal.New(refusal.UserStopped)
 	}
 	return nil
-}
-
-// Check says whether a ticket still holds; it does not after any transition.
-func Check(s State, t Ticket) *refusal.Error {
-	if code := blocked(s); code != 0 {
-		return refusal.New(code)
-	}
-	if s.Revision != t.revision {
-		return refusal.New(refusal.ReobserveRequired)
-	}
-	return nil
-}
-
-// blocked returns what the shown status refuses every ticket with (C5.1), or zero.
-func blocked(s State) refusal.Code {
-	switch {
-	case s.Holds.Has(BlockedURL):
-		return refusal.BlockedURL
-	case s.Base == Stopped:
-		return refusal.UserStopped
-	case !s.Base.running() && !s.Holds.Has(HeldStopped):
-		return refusal.TurnEnded
-	case s.Holds.Has(HeldStopped):
-		return refusal.UserStopped
-	case s.Holds.Has(Paused):
-		return refusal.Paused
-	case s.Holds.Has(ScreenLocked):
-		return refusal.ScreenLocked
-	case s.Holds.Has(Intervention):
-		return refusal.UserIntervened
-	}
-	return 0
 }
