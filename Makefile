@@ -88,6 +88,14 @@ test-desk: build ## Tests on real X servers with real applications (installs the
 bench: build ## One table of costs, as ratios measured side by side in one run
 	FAIRLEAD_BIN=$(BIN) go run ./test/bench
 
+.PHONY: sim
+sim: ## Simulate the host's rules, and print how often everything was reached: make sim SEED=7 STEPS=1000000
+	go test -count=1 -v -run '^TestSimulation$$' ./services/sessionhost -seed=$(or $(SEED),1) -steps=$(or $(STEPS),10000000)
+
+.PHONY: mutants
+mutants: ## Break one rule after the other on purpose, and see a test notice each
+	go run ./test/mutants
+
 .PHONY: fuzz
 fuzz: ## Every fuzz target for 5 s
 	./test/fuzz.sh
