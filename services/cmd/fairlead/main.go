@@ -1,6 +1,6 @@
-// Command fairlead is the one command for people: it starts fairlead, shows what runs,
-// stops a session, and shows in a minute what all of it is for. As a client it knows the
-// public services and nothing behind them.
+// Command fairlead is the one command for people: it starts fairlead, shows what runs and
+// what happened, holds and stops sessions, and shows in a minute what all of it is for. As
+// a client it knows the public services and nothing behind them.
 package main
 
 import (
@@ -54,7 +54,9 @@ You can stop it at any moment.`,
 		Example: `  fairlead demo                 see it work, on a desktop of its own
   fairlead up                   start it on this desktop
   fairlead status               see what runs and what works
-  fairlead stop SESSION         stop an agent`,
+  fairlead timeline --follow    see what agents do
+  fairlead stop SESSION         stop an agent
+  fairlead stop --all           stop everything`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          noArguments,
@@ -62,8 +64,8 @@ You can stop it at any moment.`,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err.Error()} })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(upCommand(), demoCommand(), statusCommand(), stopCommand(), resumeCommand(),
-		desktopCommand(), manifestCommand(), versionCommand())
+	root.AddCommand(upCommand(), demoCommand(), statusCommand(), timelineCommand(), stopCommand(), pauseCommand(),
+		takeoverCommand(), resumeCommand(), desktopCommand(), manifestCommand(), versionCommand())
 	return root
 }
 
@@ -76,7 +78,7 @@ func noArguments(_ *cobra.Command, args []string) error {
 
 func one(what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
-		if len(args) != 1 {
+		if len(args) != 1 || args[0] == "" {
 			return &usageError{"name exactly one " + what}
 		}
 		return nil

@@ -126,7 +126,7 @@ func TestStatusSaysWhatWorksAndWhatNot(t *testing.T) {
 			},
 		}},
 		Limits: &hostv1.Limits{Sessions: 256}, Sessions: 2,
-	})
+	}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,6 +137,62 @@ func TestStatusSaysWhatWorksAndWhatNot(t *testing.T) {
 		if !strings.Contains(b.String(), line) {
 			t.Errorf("no %q in\n%s", line, b.String())
 		}
+	}
+}
+
+func TestStatusCountsWhatIsHeldAndInFlight(t *testing.T) {
+	status := &hostv1.GetStatusResponse{
+		Limits: &hostv1.Limits{}, Frames: 2, Keyboards: 1, ActsInFlight: 3, Subscribers: 4, LanesHeld: 5, LanesWaiting: 6,
+		CallsWaiting: 7, StoppedAll: true,
+		Holds: []*hostv1.HoldCount{
+			{Hold: hostv1.Hold_HOLD_BLOCKED_URL},
+			{Hold: hostv1.Hold_HOLD_STOPPED, Sessions: 2},
+			{Hold: hostv1.Hold_HOLD_SCREEN_LOCKED, Sessions: 1},
+		},
+	}
+	says := func(lines ...string) {
+		t.Helper()
+		var b bytes.Buffer
+		if err := printStatus(&b, status, " --runtime-dir /r"); err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range lines {
+			if !strings.Contains(b.String(), line+"\n") {
+				t.Errorf("no %q in\n%s", line, b.String())
+			}
+		}
+	}
+	says("Held      2 stopped, 1 screen locked",
+		"Stop all  yes: no session can be opened until: fairlead resume --all --runtime-dir /r",
+		"Acts      3 in flight", "Frames    2 current, 1 with the keyboard; at most one per session",
+		"Streams   4 subscribers", "Windows   5 in use, 6 acts waiting; at most 0 per window",
+		"Calls     7 waiting; at most 0 per session and 0 in all")
+	status.StoppedAll, status.Holds = false, status.GetHolds()[:1]
+	says("Held      none", "Stop all  no")
+}
+
+func TestTableOfSessionsShowsWhatHoldsEach(t *testing.T) {
+	var b bytes.Buffer
+	err := printTable(&b, []*hostv1.OpenSession{
+		{
+			SessionId: "s-1", ClientName: "a\nb", Uid: 7, Base: hostv1.BaseStatus_BASE_STATUS_REOBSERVE_REQUIRED,
+			Holds: []hostv1.Hold{hostv1.Hold_HOLD_PAUSED, hostv1.Hold_HOLD_SCREEN_LOCKED}, AppId: "org.example.App",
+		},
+		{SessionId: "s-2", Base: hostv1.BaseStatus_BASE_STATUS_ACTIVE, ActInFlight: true, AppId: "exe:/tmp/\x1b[2J"},
+	}, "")
+	want := `
+SESSION  CLIENT  UID  TURN                HELD                   ACT        APP
+s-1      "a\nb"  7    reobserve required  paused, screen locked  -          org.example.App
+s-2      ""      0    active              -                      in flight  "exe:/tmp/\x1b[2J"
+
+Hold one with: fairlead pause SESSION; stop one with: fairlead stop SESSION
+`
+	if err != nil || b.String() != want {
+		t.Errorf("%v\n%s\nwant\n%s", err, b.String(), want)
+	}
+	b.Reset()
+	if err := printTable(&b, nil, ""); err != nil || b.Len() != 0 {
+		t.Errorf("%v, prints %q for no sessions", err, b.String())
 	}
 }
 
@@ -160,6 +216,8 @@ func TestExitCodesAndSentences(t *testing.T) {
 		{"stop without a session", []string{"stop"}, exitUsage, "exactly one session"},
 		{"nothing runs", []string{"status", "--runtime-dir", dir}, 1, "start fairlead with: fairlead up"},
 		{"nothing to stop", []string{"stop", "s-1", "--runtime-dir", dir}, 1, "start fairlead with: fairlead up"},
+		{"nothing to stop at all", []string{"stop", "--all", "--runtime-dir", dir}, 1, "start fairlead with: fairlead up"},
+		{"nothing to tell", []string{"timeline", "--runtime-dir", dir}, 1, "start fairlead with: fairlead up"},
 		{"nothing to describe", []string{"manifest", "write", dir}, 1, "build them first"},
 		{"no private desktops", []string{"desktop", "--", "xterm"}, 1, "fairlead-executor-linux"},
 	} {

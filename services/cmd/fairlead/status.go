@@ -9,8 +9,11 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"text/tabwriter"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"go.opentelemetry.io/otel/trace/noop"
@@ -26,8 +29,10 @@ import (
 func statusCommand() *cobra.Command {
 	var dir string
 	c := &cobra.Command{
-		Use:     "status",
-		Short:   "Show what runs and what works",
+		Use:   "status",
+		Short: "Show what runs, what works, and which sessions are open",
+		Long: `Shows the processes and what they were attested as, what works on this desktop and why
+not, how much is queued, held and in flight, and the open sessions with what holds each.`,
 		Example: `  fairlead status`,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -37,10 +42,10 @@ func statusCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := printStatus(cmd.OutOrStdout(), s); err != nil {
+			if err := printStatus(cmd.OutOrStdout(), s, suffix(dir)); err != nil {
 				return err
 			}
-			return printSessions(ctx, cmd.OutOrStdout(), orDefault(dir))
+			return printSessions(ctx, cmd.OutOrStdout(), dir)
 		},
 	}
 	runtimeDirFlag(c, &dir)
@@ -56,6 +61,14 @@ func orDefault(dir string) string {
 		return peersock.RuntimeDir()
 	}
 	return dir
+}
+
+// suffix makes the commands we name find this instance.
+func suffix(dir string) string {
+	if dir == "" {
+		return ""
+	}
+	return " --runtime-dir " + dir
 }
 
 // connect opens one audience's socket. It says plainly when nothing listens there.
@@ -103,7 +116,7 @@ func name(e protoreflect.Enum) string {
 	return strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(string(v.Name()), prefix), "_", " "))
 }
 
-func printStatus(out io.Writer, s *hostv1.GetStatusResponse) error {
+func printStatus(out io.Writer, s *hostv1.GetStatusResponse, suffix string) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ROLE\tPID\tVERSION\tDIGEST\tGENERATION\tHEALTH\tATTESTED")
 	for _, p := range s.GetProcesses() {
@@ -121,14 +134,42 @@ func printStatus(out io.Writer, s *hostv1.GetStatusResponse) error {
 	l := s.GetLimits()
 	fmt.Fprintf(out, "\nRules     %s\n", dash(short(s.GetBundleSha256())))
 	fmt.Fprintf(out, "Sessions  %d of %d\n", s.GetSessions(), l.GetSessions())
+	fmt.Fprintf(out, "Held      %s\n", held(s.GetHolds()))
+	fmt.Fprintf(out, "Stop all  %s\n", allStopped(s.GetStoppedAll(), suffix))
 	fmt.Fprintf(out, "Calls     %d waiting; at most %d per session and %d in all\n",
 		s.GetCallsWaiting(), l.GetQueueSession(), l.GetQueueHost())
 	fmt.Fprintf(out, "Windows   %d in use, %d acts waiting; at most %d per window\n",
 		s.GetLanesHeld(), s.GetLanesWaiting(), l.GetQueueWindow())
+	fmt.Fprintf(out, "Acts      %d in flight\n", s.GetActsInFlight())
+	fmt.Fprintf(out, "Frames    %d current, %d with the keyboard; at most one per session\n",
+		s.GetFrames(), s.GetKeyboards())
+	fmt.Fprintf(out, "Streams   %s\n", count(uint64(s.GetSubscribers()), "subscriber"))
 	fmt.Fprintf(out, "Limits    %d elements, depth %d, %d characters per field, %d to type, %d ms per request\n",
 		l.GetElements(), l.GetDepth(), l.GetText(), l.GetTextToType(), l.GetRequestMs())
 	_, err := fmt.Fprintf(out, "Debug     %s\n", yes(s.GetDebug()))
 	return err
+}
+
+// held is how many sessions are under each hold; one session may be under several.
+func held(counts []*hostv1.HoldCount) string {
+	var said []string
+	for _, c := range counts {
+		if c.GetSessions() > 0 {
+			said = append(said, fmt.Sprintf("%d %s", c.GetSessions(), name(c.GetHold())))
+		}
+	}
+	if len(said) == 0 {
+		return "none"
+	}
+	return strings.Join(said, ", ")
+}
+
+// allStopped says whether the kill switch is pressed.
+func allStopped(pressed bool, suffix string) string {
+	if pressed {
+		return "yes: no session can be opened until: fairlead resume --all" + suffix
+	}
+	return "no"
 }
 
 func printAbilities(out io.Writer, p *commonv1.ProcessStatus) {
@@ -159,7 +200,7 @@ func yes(b bool) string {
 // printSessions lists the open sessions, which only the user's socket tells. The name a
 // client gives itself is its own word, so it stands in quotes.
 func printSessions(ctx context.Context, out io.Writer, dir string) error {
-	conn, err := connect(ctx, dir, "user")
+	conn, err := connect(ctx, orDefault(dir), "user")
 	if err != nil {
 		return nil // another account's agent sees no sessions
 	}
@@ -168,26 +209,37 @@ func printSessions(ctx context.Context, out io.Writer, dir string) error {
 	if err != nil {
 		return fmt.Errorf("the host did not answer; try again, then see the log: %w", err)
 	}
-	if len(list.GetSessions()) == 0 {
+	return printTable(out, list.GetSessions(), suffix(dir))
+}
+
+func printTable(out io.Writer, sessions []*hostv1.OpenSession, suffix string) error {
+	if len(sessions) == 0 {
 		return nil
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "\nSESSION\tCLIENT\tUID\tSTATE\tAPP")
-	for _, s := range list.GetSessions() {
-		fmt.Fprintf(w, "%s\t%q\t%d\t%s\t%s\n", s.GetSessionId(), s.GetClientName(), s.GetUid(), stateOf(s), s.GetAppId())
+	fmt.Fprintln(w, "\nSESSION\tCLIENT\tUID\tTURN\tHELD\tACT\tAPP")
+	for _, s := range sessions {
+		var holds []string
+		for _, h := range s.GetHolds() {
+			holds = append(holds, name(h))
+		}
+		act := ""
+		if s.GetActInFlight() {
+			act = "in flight"
+		}
+		fmt.Fprintf(w, "%s\t%q\t%d\t%s\t%s\t%s\t%s\n", s.GetSessionId(), s.GetClientName(), s.GetUid(),
+			name(s.GetBase()), dash(strings.Join(holds, ", ")), dash(act), dash(harmless(s.GetAppId())))
 	}
-	fmt.Fprintln(w, "\nStop one with: fairlead stop SESSION")
+	fmt.Fprintf(w, "\nHold one with: fairlead pause SESSION%s; stop one with: fairlead stop SESSION%s\n", suffix, suffix)
 	return w.Flush()
 }
 
-// stateOf says the first thing that matters about a session.
-func stateOf(s *hostv1.OpenSession) string {
-	switch {
-	case len(s.GetHolds()) > 0:
-		return name(s.GetHolds()[0])
-	case s.GetActInFlight():
-		return "acting"
-	default:
-		return name(s.GetBase())
+// harmless returns a text of somebody else's choice such that it can neither steer a
+// terminal nor look like more than one word of ours.
+func harmless(s string) string {
+	odd := func(r rune) bool { return !unicode.IsGraphic(r) || unicode.IsSpace(r) || r == '"' }
+	if strings.ContainsFunc(s, odd) || !utf8.ValidString(s) {
+		return strconv.QuoteToASCII(s)
 	}
+	return s
 }

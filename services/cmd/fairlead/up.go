@@ -176,7 +176,7 @@ func (o upOptions) checkBundle() error {
 
 // announce prints what runs and how to use and stop it.
 func (o upOptions) announce(w io.Writer, l *launcher.Launcher, platform, rules string) {
-	stop := fmt.Sprintf("Ctrl-C, or kill %d; one agent: fairlead stop SESSION%s", os.Getpid(), o.suffix())
+	stop := fmt.Sprintf("Ctrl-C, or kill %d; the agents only: fairlead stop --all%s", os.Getpid(), suffix(o.runtimeDir))
 	fmt.Fprintf(w, "fairlead is running.\n")
 	for _, line := range [][2]string{
 		{"desktop", platform},
@@ -184,19 +184,11 @@ func (o upOptions) announce(w io.Writer, l *launcher.Launcher, platform, rules s
 		{"you", l.UserSocket()},
 		{"rules", rules},
 		{"log", l.LogFile()},
-		{"status", "fairlead status" + o.suffix()},
+		{"status", "fairlead status" + suffix(o.runtimeDir)},
 		{"stop", stop},
 	} {
 		fmt.Fprintf(w, "  %-8s %s\n", line[0], line[1])
 	}
-}
-
-// suffix makes other commands find this instance.
-func (o upOptions) suffix() string {
-	if o.runtimeDir == "" {
-		return ""
-	}
-	return " --runtime-dir " + o.runtimeDir
 }
 
 // rulesInForce asks what is in force rather than repeat what was wished for. Policy falls
