@@ -101,7 +101,7 @@ func (*Desk) Desk(context.Context) (executor.DeskState, error) {
 }
 
 // Watch returns a stream on which nothing ever comes; ending it closes it.
-func (*Desk) Watch() (<-chan executor.Change, func()) {
+func (*Desk) Watch(int32) (<-chan executor.Change, func()) {
 	ch := make(chan executor.Change)
 	return ch, sync.OnceFunc(func() { close(ch) })
 }

@@ -67,7 +67,7 @@ func TestNoAbilityIsOffered(t *testing.T) {
 
 func TestWatchEndsTwice(t *testing.T) {
 	d := New()
-	changes, stop := d.Watch()
+	changes, stop := d.Watch(0)
 	stop()
 	stop()
 	if _, open := <-changes; open {

@@ -574,14 +574,14 @@ func TestWindowsCarryTheIdentityTheSystemGives(t *testing.T) {
 func TestChangesAreTold(t *testing.T) {
 	r := newRig(t, "openbox")
 	need(t, "zenity")
-	changes, stop := r.desk.Watch()
+	changes, stop := r.desk.Watch(0)
 	defer stop()
 	p := r.start("zenity", "--entry", "--text", "x")
 	r.await(changes, func(c executor.Change) bool { return c.Kind == executor.ChangeWindows })
 	w := r.window(p.PID())
 	entry := r.find(r.tree(w), "entry", func(n *executor.Node) bool { return n.TakesText })
 	// A subscriber that was not read from has lost what came last.
-	changes, stopAgain := r.desk.Watch()
+	changes, stopAgain := r.desk.Watch(0)
 	defer stopAgain()
 	r.try(w, entry, executor.Performance{Verb: commonv1.Verb_VERB_SET_VALUE, Text: "changed"})
 	r.await(changes, func(c executor.Change) bool {

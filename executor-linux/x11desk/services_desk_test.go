@@ -70,7 +70,7 @@ func TestLockIsWhatTheScreenSaverSays(t *testing.T) {
 func TestLostAccessibilityBusIsDialledAgain(t *testing.T) {
 	r := newRig(t, "")
 	need(t, "zenity")
-	changes, stop := r.desk.Watch()
+	changes, stop := r.desk.Watch(0)
 	defer stop()
 	w := r.window(r.start("zenity", "--entry", "--text", "x").PID())
 	r.tree(w)
@@ -92,7 +92,7 @@ func TestLostAccessibilityBusIsDialledAgain(t *testing.T) {
 	r.await(changes, func(c executor.Change) bool { return c.Kind == executor.ChangeAbilities })
 	// The events of the new connection are told too.
 	time.Sleep(dialEvery + time.Second)
-	again, stopAgain := r.desk.Watch()
+	again, stopAgain := r.desk.Watch(0)
 	defer stopAgain()
 	entry := r.find(r.tree(w), "entry", func(n *executor.Node) bool { return n.TakesText })
 	r.try(w, entry, executor.Performance{Verb: commonv1.Verb_VERB_SET_VALUE, Text: "changed"})

@@ -12,22 +12,22 @@ import (
 	"fairlead.dev/services/shared/telemetry"
 )
 
-// watchBuffer is how many changes a subscriber may fall behind; above it changes are
-// lost, which an event that says only "look again" can afford.
+// watchBuffer is how many changes a subscriber may fall behind.
 const watchBuffer = 64
 
 // hub hands changes to subscribers and waits for none.
 type hub struct {
 	mu     sync.Mutex
-	subs   map[chan executor.Change]struct{}
+	subs   map[chan executor.Change]int32 // by the process each is about, 0 for all
 	closed bool
 }
 
-func newHub() *hub { return &hub{subs: map[chan executor.Change]struct{}{}} }
+func newHub() *hub { return &hub{subs: map[chan executor.Change]int32{}} }
 
-// Watch subscribes to changes. The channel is bounded and lossy; it is closed when the
-// subscription or the desk ends. Ending it twice does nothing.
-func (d *Desk) Watch() (<-chan executor.Change, func()) {
+// Watch subscribes to the changes of a process, or with 0 to all, as executor.Offer says.
+// The channel is closed when the subscription or the desk ends. Ending it twice does
+// nothing.
+func (d *Desk) Watch(pid int32) (<-chan executor.Change, func()) {
 	h := d.hub
 	ch := make(chan executor.Change, watchBuffer)
 	h.mu.Lock()
@@ -36,7 +36,7 @@ func (d *Desk) Watch() (<-chan executor.Change, func()) {
 		close(ch)
 		return ch, func() {}
 	}
-	h.subs[ch] = struct{}{}
+	h.subs[ch] = pid
 	return ch, func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -50,11 +50,8 @@ func (d *Desk) Watch() (<-chan executor.Change, func()) {
 func (h *hub) emit(c executor.Change) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for ch := range h.subs {
-		select {
-		case ch <- c:
-		default:
-		}
+	for ch, pid := range h.subs {
+		executor.Offer(ch, pid, c)
 	}
 }
 

@@ -97,7 +97,7 @@ func (d *dispatch) run(send, whole context.Context) *executorv1.DispatchResponse
 	defer yield()
 	d.e.bind(d.running, d.look.window.Identity, yield)
 	var unsubscribe func()
-	d.changes, unsubscribe = d.e.cfg.Platform.Watch()
+	d.changes, unsubscribe = d.e.cfg.Platform.Watch(d.look.window.Identity.PID)
 	defer unsubscribe()
 	if err := d.prepared(send); err != nil {
 		return d.refuseFor(err)

@@ -514,7 +514,7 @@ func (f *fake) Desk(context.Context) (DeskState, error) {
 	return now, nil
 }
 
-func (f *fake) Watch() (<-chan Change, func()) {
+func (f *fake) Watch(int32) (<-chan Change, func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	ch := make(chan Change, 16)

@@ -106,7 +106,7 @@ func (e *Executor) launch(
 		a, _ := e.told(err, commonv1.Stage_STAGE_QUEUE)
 		return notLaunched(a), nil
 	}
-	changes, unsubscribe := e.cfg.Platform.Watch()
+	changes, unsubscribe := e.cfg.Platform.Watch(0)
 	defer unsubscribe()
 	delivery := l.send(send)
 	if delivery.Sent == NotSent {

@@ -53,11 +53,10 @@ type Platform interface {
 	Launch(ctx context.Context, r Resolution) Delivery
 	// Desk samples what belongs to the user.
 	Desk(ctx context.Context) (DeskState, error)
-	// Watch subscribes to changes. The channel is bounded: an event says "look again",
-	// never what changed, and what does not fit is told as one ChangeLost as soon as
-	// something fits again; changes of content alone are dropped and never the cause of
-	// it. The returned function ends the subscription.
-	Watch() (<-chan Change, func())
+	// Watch subscribes to changes of one process, or with 0 to all; a change of no process
+	// is for everybody. The channel is bounded, and filled by Offer. The returned function
+	// ends the subscription.
+	Watch(pid int32) (<-chan Change, func())
 	// Close lets go of everything.
 	Close() error
 }

@@ -63,7 +63,7 @@ func (l *hostLink) Attach(req *executorv1.AttachRequest, stream executorv1.Execu
 	ctx := stream.Context()
 	l.e.cfg.Log.LogAttrs(ctx, slog.LevelInfo, "attached", telemetry.Generation(ident.Generation(fence.GetExecutor())))
 	ctx, stop := context.WithCancel(ctx)
-	changes, unsubscribe := l.e.cfg.Platform.Watch()
+	changes, unsubscribe := l.e.cfg.Platform.Watch(0)
 	defer unsubscribe()
 	var reader sync.WaitGroup
 	defer reader.Wait()

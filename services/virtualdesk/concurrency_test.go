@@ -28,7 +28,7 @@ func TestConcurrentUseIsOneStepAtATime(t *testing.T) {
 	spawn(func() { s.Perform(t.Context(), click(calc, seven), agrees) })
 	spawn(func() { readAll(t.Context(), s.Desk, form) })
 	spawn(func() {
-		_, stop := s.Watch()
+		_, stop := s.Watch(0)
 		defer stop()
 		if o, err := s.Element(form.ID, commonv1.Role_ROLE_TEXT_FIELD, "Name"); err == nil {
 			if s.SetValue(o, "x") != nil {
@@ -86,7 +86,7 @@ func TestCheckAndChangeAreOneStep(t *testing.T) {
 func TestWatcherThatDoesNotReadBlocksNobody(t *testing.T) {
 	s := newStage(t)
 	w := s.window("Form")
-	changes, stop := s.Watch()
+	changes, stop := s.Watch(0)
 	for range 3 * watchBuffer {
 		s.must(s.Move(w.ID, 1, 1))
 	}

@@ -75,15 +75,10 @@ func (d *Desk) Deliver(ctx context.Context, in executor.Input, check executor.In
 		if !more || !r.pause(ctx, p.wait) || !r.seated(ctx) || !r.part(ctx, p) {
 			return r.finish()
 		}
-		if len(r.held) == 0 {
-			r.rise()
-		}
 	}
 }
 
-// seated takes the agent's seat for the next part, unless something is down and it was
-// never given up: a window that takes its time for a long text keeps no other from its
-// own (C4.2).
+// seated takes the agent's seat for the next part, unless it was never given up.
 func (r *delivering) seated(ctx context.Context) bool {
 	if r.route != commonv1.Route_ROUTE_AGENT_SEAT || r.sits {
 		return true
@@ -168,6 +163,10 @@ func (r *delivering) pause(ctx context.Context, wait time.Duration) bool {
 	}
 	if wait <= 0 {
 		return true
+	}
+	if len(r.held) == 0 {
+		// A window that takes its time keeps no other from its own (C4.2).
+		r.rise()
 	}
 	t := time.NewTimer(wait)
 	defer t.Stop()

@@ -86,7 +86,7 @@ type Desk struct {
 	inputs    []InputEvent
 	seat      seat
 	redirects map[string]string
-	watchers  map[chan executor.Change]struct{}
+	watchers  map[chan executor.Change]int32 // by the process each is about, 0 for all
 	next      counters
 }
 
@@ -124,7 +124,7 @@ func New(cfg Config) (*Desk, error) {
 		timers:       map[*time.Timer]struct{}{},
 		denied:       map[commonv1.AbilityKind]bool{},
 		objects:      map[executor.Object]*element{},
-		watchers:     map[chan executor.Change]struct{}{},
+		watchers:     map[chan executor.Change]int32{},
 		redirects:    map[string]string{},
 		next:         counters{window: firstWindow, start: firstStart, pid: firstPID},
 	}

@@ -23,7 +23,7 @@ func told(ch <-chan executor.Change) executor.Change {
 func TestUserInputIsCountedAndToldWithItsWindow(t *testing.T) {
 	s := newStage(t)
 	w := s.window("Form")
-	changes, stop := s.Watch()
+	changes, stop := s.Watch(0)
 	defer stop()
 	s.must(s.UserInput(w.ID))
 	if c := told(changes); c.Kind != executor.ChangeInput || c.Window != w || s.desk().Input != 1 {
@@ -50,7 +50,7 @@ func TestUserTypesIntoTheFocusedField(t *testing.T) {
 	w := s.window("Form")
 	o := s.object(w, commonv1.Role_ROLE_TEXT_FIELD, "Name")
 	s.sent(typeInto(w, o, "agent"))
-	changes, stop := s.Watch()
+	changes, stop := s.Watch(0)
 	defer stop()
 	s.must(s.UserTypes(w.ID, " and user"))
 	if c := told(changes); c.Kind != executor.ChangeInput || c.Window != w {
@@ -74,7 +74,7 @@ func TestInputBetweenTwoChunksIsHeardWhileTheyAreTyped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
 		w := s.window("Form")
-		changes, stop := s.Watch()
+		changes, stop := s.Watch(0)
 		defer stop()
 		s.must(s.Pace(FormID, time.Second))
 		time.AfterFunc(500*time.Millisecond, func() { s.must(s.UserInput(w.ID)) })
@@ -97,7 +97,7 @@ func TestInputBetweenTwoChunksIsHeardWhileTheyAreTyped(t *testing.T) {
 
 func TestLockAndWindowsAreTold(t *testing.T) {
 	s := newStage(t)
-	changes, stop := s.Watch()
+	changes, stop := s.Watch(0)
 	defer stop()
 	s.must(s.Lock())
 	s.must(s.Unlock())
@@ -112,7 +112,7 @@ func TestLockAndWindowsAreTold(t *testing.T) {
 func TestWhatDoesNotFitIsToldAsLost(t *testing.T) {
 	s := newStage(t)
 	w := s.window("Form")
-	changes, stop := s.Watch()
+	changes, stop := s.Watch(0)
 	defer stop()
 	flood := func() {
 		for range watchBuffer * 2 {

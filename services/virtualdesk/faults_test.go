@@ -99,7 +99,7 @@ func TestDelayedEffectComesLaterWithAChange(t *testing.T) {
 		s := newStage(t)
 		w := s.window("Calculator")
 		s.must(s.Delay(CalculatorID, time.Second))
-		changes, stop := s.Watch()
+		changes, stop := s.Watch(0)
 		defer stop()
 		if got := s.press(w, "7"); got.Sent != executor.Accepted || got.Settled || s.shown() != "0" {
 			t.Errorf("%+v, %s", got, s.shown())
@@ -292,7 +292,7 @@ func TestClosedDeskAnswersUnavailable(t *testing.T) {
 	s := newStage(t)
 	w := s.window("Form")
 	o := s.object(w, 0, "Submit")
-	changes, stop := s.Watch()
+	changes, stop := s.Watch(0)
 	s.must(s.Close())
 	for range changes {
 		t.Error("a change after the end")

@@ -158,7 +158,7 @@ func TestMenuIsInvokedWithoutOpening(t *testing.T) {
 	w := s.window("Form")
 	name := s.object(w, commonv1.Role_ROLE_TEXT_FIELD, "Name")
 	s.must(s.SetValue(name, "Ada"))
-	changes, stop := s.Watch()
+	changes, stop := s.Watch(0)
 	defer stop()
 	m := invoke(w, "File", "Clear form")
 	m.Routes = append(m.Routes, commonv1.Route_ROUTE_ACCESSIBILITY_ACTION)
