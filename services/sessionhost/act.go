@@ -46,7 +46,7 @@ func (h *Host) actOn(ctx context.Context, c *call, b *bound) (*hostv1.ActRespons
 	}
 
 	// 2. Wait for the window: one mutation at a time per surface group (C4.2).
-	leave, err := h.lanes.Take(ctx, b.lane)
+	leave, err := c.lane(ctx, b.lane)
 	if err != nil {
 		return nil, c.giveUp(b, err)
 	}
@@ -133,6 +133,7 @@ func (c *call) giveUp(b *bound, err error) error {
 }
 
 func (st *state) giveUp(b *bound, why *refusal.Error) error {
+	held := st.holding(b, why.Code)
 	end := commonv1.ClaimEnd_CLAIM_END_RETURNED
 	if refusal.Of(why.Code).GetClaimEnd() == commonv1.ClaimEnd_CLAIM_END_RETIRED {
 		end = commonv1.ClaimEnd_CLAIM_END_RETIRED
@@ -142,6 +143,9 @@ func (st *state) giveUp(b *bound, why *refusal.Error) error {
 	}
 	st.failures.count(b.digest, why.Code)
 	st.apply(why.Code)
+	if held != nil {
+		why = held
+	}
 	current := st.frames.Current() == b.frame
 	return &refusal.Error{Code: why.Code, Detail: why.Detail, Claim: &refusal.Claim{End: end, FrameCurrent: current}}
 }

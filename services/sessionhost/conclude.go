@@ -124,14 +124,28 @@ func (st *state) conclude(b *bound, alive func() bool, seen *seenWindow, resp *h
 	})
 }
 
-// saidBy tells an act that was cancelled before anything was sent by what cancelled it.
+// saidBy tells an act that nobody looked at by what holds its session now: after a stop it
+// is refused with the stop, whatever else ended with it.
 func (st *state) saidBy(b *bound, resp *hostv1.ActResponse) {
-	if resp.GetOutcome() != commonv1.Outcome_OUTCOME_REFUSED || resp.GetRefusal().GetCode() != refusal.Aborted {
+	if resp.GetOutcome() != commonv1.Outcome_OUTCOME_REFUSED {
 		return
 	}
-	if held := machine.Check(st.machine, b.ticket); held != nil && held.Code != refusal.ReobserveRequired {
+	if held := st.holding(b, resp.GetRefusal().GetCode()); held != nil {
 		resp.Refusal = held.Wire()
 	}
+}
+
+// holding is what holds the session of an act that was refused before anybody looked at
+// its target, nil where nothing does, or somebody looked.
+func (st *state) holding(b *bound, code refusal.Code) *refusal.Error {
+	returned := func(c refusal.Code) bool {
+		return refusal.Of(c).GetClaimEnd() == commonv1.ClaimEnd_CLAIM_END_RETURNED
+	}
+	held := machine.Check(st.machine, b.ticket)
+	if held == nil || !returned(code) || !returned(held.Code) {
+		return nil
+	}
+	return held
 }
 
 // count remembers what keeps failing, and forgets it when something came out well.

@@ -31,9 +31,9 @@ func (h *Host) launch(ctx context.Context, c *call, b *bound) (*hostv1.ActRespon
 	if err != nil {
 		return nil, err
 	}
-	leave, err := h.lanes.Take(ctx, lane.Key{Executor: l.executor.Generation, Launch: true})
+	leave, err := c.lane(ctx, lane.Key{Executor: l.executor.Generation, Launch: true})
 	if err != nil {
-		return nil, err
+		return nil, c.failed(err)
 	}
 	defer leave()
 	app := b.act.GetLaunchApp().GetAppId()

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	commonv1 "fairlead.dev/gen/fairlead/common/v1"
+	"fairlead.dev/services/sessionhost/internal/lane"
 	machine "fairlead.dev/services/sessionhost/internal/session"
 	"fairlead.dev/services/shared/ident"
 	"fairlead.dev/services/shared/peersock"
@@ -49,6 +50,7 @@ func queued[T any](
 	out := make(chan result, 1)
 	c := &call{s: s}
 	c.run = func(c *call) {
+		c.cut = s.cuts()
 		if err := c.enter(ctx, req); err != nil {
 			out <- result{err: err}
 			return
@@ -76,6 +78,34 @@ func queued[T any](
 	// dispatch's own deadline (C9.7).
 	r := <-out
 	return r.v, r.err
+}
+
+// cuts is closed by the next mark that takes authority away.
+func (s *session) cuts() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cut
+}
+
+// patient is a context for waits: a stop, a pause, a lock or the end of the session ends
+// them at once, whatever is waited for (C4.3, C12.1). It never cancels a call.
+func (c *call) patient(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	c.s.host.background(func() {
+		select {
+		case <-c.cut:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	return ctx, cancel
+}
+
+// lane waits for a lane. Who is cut off while waiting has taken nothing.
+func (c *call) lane(ctx context.Context, k lane.Key) (leave func(), err error) {
+	ctx, cancel := c.patient(ctx)
+	defer cancel()
+	return c.s.host.lanes.Take(ctx, k)
 }
 
 // admit gives the call its arrival number and its place in the queue in one step, so

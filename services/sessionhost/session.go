@@ -50,6 +50,7 @@ type session struct {
 	users   map[peersock.ConnID]bool // connections that used the session and are there
 	gone    *time.Timer              // runs while there are none
 	booked  chan struct{}            // closed when the latest book-keeping is done
+	cut     chan struct{}            // closed when the next thing takes authority away
 	closed  bool                     // no call may queue any more
 }
 
@@ -58,6 +59,9 @@ type call struct {
 	s       *session
 	arrival uint64
 	run     func(*call)
+	// cut is closed when something takes the session's authority away after the call's
+	// turn came: then it waits for nothing any more.
+	cut <-chan struct{}
 	// held is the observation ticket the call got, if any.
 	held  *machine.Ticket
 	stage atomic.Int32
@@ -90,7 +94,7 @@ func newSession(h *Host, uid uint32) *session {
 	return &session{
 		id: ident.SessionID(ident.New("s")), secret: ident.NewSecret(), uid: uid, actKey: ident.NewActKey(), host: h,
 		inbox: make(chan *call, queueSession), steps: make(chan step), wake: make(chan struct{}, 1),
-		ended: make(chan struct{}), running: map[ident.ActID]*running{}, users: map[peersock.ConnID]bool{},
+		ended: make(chan struct{}), cut: make(chan struct{}), running: map[ident.ActID]*running{}, users: map[peersock.ConnID]bool{},
 	}
 }
 
@@ -236,6 +240,10 @@ func (s *session) cancel(in *inflight) {
 func (s *session) mark(m mark) {
 	s.mu.Lock()
 	s.marks = addMark(s.marks, m)
+	if consequences[m.kind].cancels {
+		close(s.cut)
+		s.cut = make(chan struct{})
+	}
 	s.mu.Unlock()
 	select {
 	case s.wake <- struct{}{}:

@@ -668,7 +668,7 @@ func (m *sim) settle(t *task, resp *hostv1.ActResponse) {
 // from outside drawn.
 func stages() map[string]func(*sim, *task) (wait bool, err error) {
 	return map[string]func(*sim, *task) (bool, error){
-		"claim": (*sim).claim, "Take": (*sim).take, "leave": (*sim).promises, "still": (*sim).still,
+		"claim": (*sim).claim, "lane": (*sim).take, "leave": (*sim).promises, "still": (*sim).still,
 		"policyLink": (*sim).policyLink, "Generation": (*sim).generation, "Decide": (*sim).decides,
 		"pictureAfter": (*sim).nothing, "dispatching": (*sim).dispatching, "Dispatch": (*sim).dispatch,
 		"conclude": (*sim).conclude, "settle": (*sim).settles, "endElsewhere": (*sim).endElsewhere,

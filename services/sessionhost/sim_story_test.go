@@ -28,11 +28,11 @@ type stage struct {
 // the executor's generation, GetWindowId the one at a launch's hint.
 var (
 	actStages = []string{
-		"claim", "Take", "leave", "still", "policyLink", "Generation", "Decide", "pictureAfter", "dispatching",
+		"claim", "lane", "leave", "still", "policyLink", "Generation", "Decide", "pictureAfter", "dispatching",
 		"Dispatch", "conclude", "settle", "endElsewhere",
 	}
 	launchStages = []string{
-		"recorded", "looking", "Take", "leave", "GetWindowId", "ResolveApp", "still", "Decide", "launching", "Launch",
+		"recorded", "looking", "lane", "leave", "GetWindowId", "ResolveApp", "still", "Decide", "launching", "Launch",
 		"launched", "settle",
 	}
 )

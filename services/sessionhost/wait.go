@@ -58,7 +58,7 @@ func (h *Host) waitFor(ctx context.Context, c *call, req *hostv1.WaitForRequest)
 			return w.answer(ctx, holds)
 		}
 		if err := w.pause(ctx, stir, left); err != nil {
-			return nil, err
+			return nil, c.failed(err)
 		}
 	}
 }
@@ -194,6 +194,8 @@ func (w *waiting) quiet(seen *seenWindow, long time.Duration) bool {
 
 // pause waits until it is worth looking again.
 func (w *waiting) pause(ctx context.Context, stir <-chan struct{}, left time.Duration) error {
+	ctx, cancel := w.c.patient(ctx)
+	defer cancel()
 	soon := time.NewTimer(min(pollSoonest, left))
 	defer soon.Stop()
 	late := time.NewTimer(min(pollEvery, left))
