@@ -107,6 +107,8 @@ func fill(m protoreflect.Message) {
 		case fd.IsList() && fd.Kind() == protoreflect.StringKind:
 			m.Mutable(fd).List().Append(protoreflect.ValueOfString("File"))
 		case fd.IsList():
+		case fd.Name() == "keys":
+			m.Set(fd, protoreflect.ValueOfString("Right"))
 		case fd.Kind() == protoreflect.StringKind:
 			m.Set(fd, protoreflect.ValueOfString("https://example.org/"))
 		case fd.Kind() == protoreflect.DoubleKind:
@@ -119,4 +121,49 @@ func fill(m protoreflect.Message) {
 			fill(m.Mutable(fd).Message())
 		}
 	}
+}
+
+// PressKeys presses a chord on the owned keyboard target.
+func PressKeys(keys string) *commonv1.Act {
+	return &commonv1.Act{Act: &commonv1.Act_PressKeys{PressKeys: &commonv1.PressKeys{Keys: keys}}}
+}
+
+// HoldKeys holds a chord on the owned keyboard target.
+func HoldKeys(keys string, ms uint32) *commonv1.Act {
+	return &commonv1.Act{Act: &commonv1.Act_HoldKeys{HoldKeys: &commonv1.HoldKeys{Keys: keys, DurationMs: ms}}}
+}
+
+// ClickPoint clicks a pixel of a picture.
+func ClickPoint(picture string, x, y float64) *commonv1.Act {
+	return &commonv1.Act{Act: &commonv1.Act_ClickPoint{
+		ClickPoint: &commonv1.ClickPoint{PictureId: picture, Point: &commonv1.Point{X: x, Y: y}},
+	}}
+}
+
+// Drag drags along pixels of a picture.
+func Drag(picture string, path ...*commonv1.Point) *commonv1.Act {
+	return &commonv1.Act{Act: &commonv1.Act_Drag{Drag: &commonv1.Drag{PictureId: picture, Path: path}}}
+}
+
+// CloseWindow asks the bound window to close.
+func CloseWindow() *commonv1.Act {
+	return &commonv1.Act{Act: &commonv1.Act_CloseWindow{CloseWindow: &commonv1.CloseWindow{}}}
+}
+
+// Navigate navigates the bound page.
+func Navigate(url string) *commonv1.Act {
+	return &commonv1.Act{Act: &commonv1.Act_Navigate{Navigate: &commonv1.Navigate{Url: url}}}
+}
+
+// Append adds to the text of the keyboard target that the session owns.
+func Append(text string) *commonv1.Act {
+	act := TypeText(0, text)
+	act.GetTypeText().Mode = commonv1.TextMode_TEXT_MODE_APPEND
+	return act
+}
+
+// Submitted is the same typing with Return after it.
+func Submitted(act *commonv1.Act) *commonv1.Act {
+	act.GetTypeText().Submit = true
+	return act
 }

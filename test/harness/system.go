@@ -50,10 +50,16 @@ type Options struct {
 	Platform executor.Platform
 	// Desk says what the virtual desk starts with.
 	Desk virtualdesk.Config
+	// Wrap makes a platform of the virtual desk that differs from it in something.
+	Wrap func(*virtualdesk.Desk) executor.Platform
+	// Alter changes answers of the executor on their way to the host.
+	Alter Alter
 	// Log takes the JSON log lines of all three processes; nothing when nil.
 	Log io.Writer
 	// Traces takes the spans of all three processes; nothing when nil.
 	Traces trace.TracerProvider
+	// Tap stands in the links of the host; nothing when nil.
+	Tap *Tap
 }
 
 // System is a running system.
@@ -99,6 +105,9 @@ func Start(tb testing.TB, opts Options) *System {
 		s.Desk, err = virtualdesk.New(opts.Desk)
 		s.must(err)
 		s.platform = s.Desk
+		if opts.Wrap != nil {
+			s.platform = opts.Wrap(s.Desk)
+		}
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	tb.Cleanup(s.end)
@@ -226,7 +235,14 @@ func (s *System) pass(role string) *net.UnixConn {
 	s.must(far.Close())
 	conn, err := peersock.Conn(near)
 	s.must(err)
-	return conn
+	if s.opts.Tap == nil {
+		return conn
+	}
+	front, process := s.pair()
+	serve, err := s.opts.Tap.stand(conn, front)
+	s.must(err)
+	s.run(s.ctx, serve)
+	return process
 }
 
 // StartPolicy starts policy with a new key pair, as the launcher does.
@@ -260,6 +276,11 @@ func (s *System) StartExecutor() {
 	s.halt = s.haltClient()
 	link := s.pass("executor")
 	ctx, cancel := context.WithCancel(s.ctx)
+	if alter := s.opts.Alter; alter != nil {
+		toHost, near := link, (*net.UnixConn)(nil)
+		near, link = s.pair()
+		s.run(ctx, func(ctx context.Context) error { return s.between(ctx, toHost, near, alter) })
+	}
 	end := make(chan struct{})
 	s.mu.Lock()
 	s.stopExecutor, s.executorEnd = cancel, end

@@ -49,6 +49,41 @@ func (u *User) Resume(session string) *hostv1.ResumeResponse {
 	return r
 }
 
+// Pause pauses a session.
+func (u *User) Pause(session string) *hostv1.PauseResponse {
+	u.s.tb.Helper()
+	r, err := u.Control.Pause(u.s.Context(), &hostv1.PauseRequest{SessionId: session})
+	u.s.must(err)
+	return r
+}
+
+// TakeOver takes over from a session.
+func (u *User) TakeOver(session string) *hostv1.TakeOverResponse {
+	u.s.tb.Helper()
+	r, err := u.Control.TakeOver(u.s.Context(), &hostv1.TakeOverRequest{SessionId: session})
+	u.s.must(err)
+	return r
+}
+
+// StopAll stops everything.
+func (u *User) StopAll() *hostv1.StopAllResponse {
+	u.s.tb.Helper()
+	r, err := u.Control.StopAll(u.s.Context(), &hostv1.StopAllRequest{})
+	u.s.must(err)
+	return r
+}
+
+// Timeline is what happened to a session, as kinds in order.
+func (u *User) Timeline(session string) []*hostv1.TimelineEvent {
+	u.s.tb.Helper()
+	r, err := u.Control.GetTimeline(u.s.Context(), &hostv1.GetTimelineRequest{SessionId: session})
+	u.s.must(err)
+	return r.GetEvents()
+}
+
+// Counts is what GetStatus says.
+func (u *User) Counts() *hostv1.GetStatusResponse { u.s.tb.Helper(); return u.status() }
+
 // Lanes returns how many windows are being acted on.
 func (u *User) Lanes() uint32 { u.s.tb.Helper(); return u.status().GetLanesHeld() }
 

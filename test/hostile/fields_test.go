@@ -120,6 +120,10 @@ func TestRequestsOutOfRangeAreRefusedAndAnActWorksAfterwards(t *testing.T) {
 	known := func() map[protoreflect.FullName]proto.Message {
 		return map[protoreflect.FullName]proto.Message{
 			"fairlead.common.v1.Fence": a.Fence, "fairlead.common.v1.SessionRef": a.Session,
+			// A step is an act on an element that it does not name by id.
+			"fairlead.host.v1.SequenceStep": &hostv1.SequenceStep{
+				Act: harness.Click(0), Role: commonv1.Role_ROLE_BUTTON, Name: "7",
+			},
 		}
 	}
 	agent, user := s.Dial("agent"), s.Dial("user")
@@ -144,6 +148,8 @@ func TestRequestsOutOfRangeAreRefusedAndAnActWorksAfterwards(t *testing.T) {
 		t.Errorf("only %d requests were made", sent)
 	}
 	s.Untouched(t, 0)
+	// Stop of everything was among them.
+	s.User().Resume("")
 	works(t, s)
 }
 

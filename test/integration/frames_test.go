@@ -1,12 +1,16 @@
 package integration
 
 import (
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
 	commonv1 "fairlead.dev/gen/fairlead/common/v1"
+	executorv1 "fairlead.dev/gen/fairlead/executor/v1"
 	hostv1 "fairlead.dev/gen/fairlead/host/v1"
 	"fairlead.dev/services/shared/refusal"
 	"fairlead.dev/test/harness"
@@ -249,4 +253,217 @@ func TestRefusedActIsRecordedUnderItsActID(t *testing.T) {
 	harness.NothingSent(t, first, refusal.UnsupportedAction)
 	harness.NothingSent(t, again, refusal.UnsupportedAction)
 	s.Untouched(t, mark)
+}
+
+// applied is the tree that a difference makes of the one it is against (C2.4).
+func applied(t *testing.T, old []*commonv1.Element, o *commonv1.Observation) []*commonv1.Element {
+	t.Helper()
+	d := o.GetDifference()
+	if d == nil {
+		t.Fatalf("no difference: %s", o.GetOutline())
+	}
+	if d.GetUnchanged() {
+		if len(d.GetPieces())+len(d.GetRemoved()) != 0 {
+			t.Errorf("nothing changed, and %v", d)
+		}
+		return old
+	}
+	var out []*commonv1.Element
+	for _, p := range d.GetPieces() {
+		if p.GetElement() != nil {
+			out = append(out, p.GetElement())
+			continue
+		}
+		out = append(out, old[p.GetFrom():p.GetFrom()+p.GetCount()]...)
+	}
+	for _, gone := range d.GetRemoved() {
+		if slices.ContainsFunc(out, func(e *commonv1.Element) bool { return e.GetId() == gone }) {
+			t.Errorf("%d is removed and there", gone)
+		}
+	}
+	return out
+}
+
+func sameTree(t *testing.T, what string, got, want []*commonv1.Element) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d elements, want %d", what, len(got), len(want))
+	}
+	for i := range want {
+		if !proto.Equal(got[i], want[i]) {
+			t.Fatalf("%s: element %d is\n%v\nwant\n%v", what, i, got[i], want[i])
+		}
+	}
+}
+
+// C2.4: a difference applied to the tree it is against is the tree of now, act after act,
+// and the agent reads it in fewer words. An explicit observe is always the whole.
+func TestDifferenceAppliedToTheOldTreeIsTheTreeOfNow(t *testing.T) {
+	s := harness.Start(t, harness.Options{})
+	a := ready(t, s, form, "Form")
+	tree := a.Frame.GetElements()
+	details := commonv1.Role_ROLE_DISCLOSURE
+	byName := func(role commonv1.Role, name string) uint32 {
+		t.Helper()
+		for _, e := range tree {
+			if e.GetRole() == role && e.GetName() == name {
+				return e.GetId()
+			}
+		}
+		t.Fatalf("no %q", name)
+		return 0
+	}
+	for i, act := range []func() *commonv1.Act{
+		func() *commonv1.Act { return harness.SetValue(byName(isText, "Name"), "Zoë 🦊") },
+		func() *commonv1.Act { return harness.SetExpanded(true)(byName(details, "Details")) },
+		func() *commonv1.Act { return harness.Click(byName(isCheck, "Advanced")) },
+		func() *commonv1.Act { return harness.Click(byName(isButton, "More")) },
+		func() *commonv1.Act { return harness.SetExpanded(false)(byName(details, "Details")) },
+		func() *commonv1.Act { return harness.SetExpanded(false)(byName(details, "Details")) },
+		func() *commonv1.Act { return harness.Click(byName(isButton, "More")) },
+	} {
+		quoted := a.Frame.GetFrame()
+		req := on(a, act())
+		req.After = &hostv1.After{Render: commonv1.Render_RENDER_CHANGES}
+		r, err := a.Send(req)
+		s.Must(err)
+		o := r.GetObservation()
+		if r.GetOutcome() != commonv1.Outcome_OUTCOME_OK || o == nil || len(o.GetElements()) != 0 {
+			t.Fatalf("act %d: %v, %v", i, r.GetOutcome(), r.GetRefusal())
+		}
+		if d := o.GetDifference(); !proto.Equal(d.GetBase(), quoted) || d.GetUnchanged() != (i == 5) {
+			t.Errorf("act %d: base %v, unchanged %v", i, d.GetBase(), d.GetUnchanged())
+		}
+		tree = applied(t, tree, o)
+		if int(o.GetElementCount()) != len(tree) {
+			t.Errorf("act %d: %d elements, said to be %d", i, len(tree), o.GetElementCount())
+		}
+	}
+	full := a.Look(&hostv1.ObserveRequest{
+		Target: &hostv1.ObserveRequest_Window{Window: a.Frame.GetWindow()}, Render: commonv1.Render_RENDER_ELEMENTS,
+	})
+	sameTree(t, "after all acts", tree, full.GetObservation().GetElements())
+	// Whoever asks for changes without an act gets all of it.
+	explicit := a.Look(&hostv1.ObserveRequest{
+		Target: &hostv1.ObserveRequest_Window{Window: a.Frame.GetWindow()}, Render: commonv1.Render_RENDER_CHANGES,
+	}).GetObservation()
+	if explicit.GetDifference() != nil || !strings.Contains(explicit.GetOutline(), "Submit") {
+		t.Errorf("an explicit observe is a difference: %s", explicit.GetOutline())
+	}
+}
+
+// C2.4: an act that leaves another tree is answered with all of it.
+func TestTreeThatIsAnotherOneIsSentWhole(t *testing.T) {
+	s := harness.Start(t, harness.Options{})
+	a := ready(t, s, form, "Form")
+	s.Must(s.Desk.Delay(form, 300*time.Millisecond))
+	req := on(a, press(a, "More"))
+	req.After = &hostv1.After{Render: commonv1.Render_RENDER_CHANGES}
+	running := a.Start(a.Context(), req)
+	s.AwaitReached(0, 1)
+	s.Must(s.Desk.Populate(s.Window("Form").ID, 60))
+	r := a.Wait(running)
+	if o := r.GetObservation(); o.GetDifference() != nil || !strings.Contains(o.GetOutline(), "Item 3") {
+		t.Errorf("%v, %s", r.GetRefusal(), o.GetOutline())
+	}
+}
+
+// C2.4: what an act leaves comes from the executor as a change against the quoted tree,
+// and the host holds the whole of it all the same.
+func TestChangeAgainstTheQuotedTreeMakesTheWholeTree(t *testing.T) {
+	tap := &harness.Tap{}
+	s := harness.Start(t, harness.Options{Tap: tap})
+	a := ready(t, s, form, "Form")
+	for _, act := range []*commonv1.Act{
+		harness.SetValue(a.Element(isText, "Name").GetId(), "x"),
+		harness.SetExpanded(true)(a.Element(commonv1.Role_ROLE_DISCLOSURE, "Details").GetId()),
+	} {
+		snapshots := len(tap.Of("Snapshot"))
+		r := a.Do(act)
+		sent := tap.Of("Dispatch")
+		answer, _ := sent[len(sent)-1].Answer.(*executorv1.DispatchResponse)
+		after := answer.GetAfter()
+		if after.GetBaseSnapshotId() == "" || len(after.GetElements()) >= int(r.GetObservation().GetElementCount())/2 {
+			t.Errorf("%d of %d elements travelled", len(after.GetElements()), r.GetObservation().GetElementCount())
+		}
+		if n := len(tap.Of("Snapshot")) - snapshots; n != 0 {
+			t.Errorf("the window was read %d times more", n)
+		}
+		got := a.Frame.GetElements()
+		a.See(form, "Form")
+		sameTree(t, "after the act", got, a.Frame.GetElements())
+	}
+}
+
+// C2.4: where the digest of the whole does not match, the host asks for all of it.
+func TestChangeWhoseDigestIsWrongMakesTheHostAskForAllOfIt(t *testing.T) {
+	tap := &harness.Tap{}
+	s := harness.Start(t, harness.Options{Tap: tap, Alter: func(method string, answer []byte) []byte {
+		d := &executorv1.DispatchResponse{}
+		if !strings.HasSuffix(method, "/Dispatch") || proto.Unmarshal(answer, d) != nil || len(d.GetAfter().GetTreeDigest()) == 0 {
+			return answer
+		}
+		d.After.TreeDigest[0] ^= 1
+		wrong, err := proto.Marshal(d)
+		if err != nil {
+			return answer
+		}
+		return wrong
+	}})
+	a := ready(t, s, form, "Form")
+	snapshots := len(tap.Of("Snapshot"))
+	r := a.Do(harness.SetValue(a.Element(isText, "Name").GetId(), "x"))
+	harness.Verified(t, r, valueReadback)
+	if n := len(tap.Of("Snapshot")) - snapshots; n != 1 {
+		t.Errorf("the window was read %d times more", n)
+	}
+	got := a.Frame.GetElements()
+	a.See(form, "Form")
+	sameTree(t, "after the act", got, a.Frame.GetElements())
+	if s.User().Counts().GetFence().GetExecutor() != a.Fence.GetExecutor() {
+		t.Error("the executor was given up")
+	}
+	harness.Verified(t, a.Do(harness.SetValue(a.Element(isText, "Name").GetId(), "y")), valueReadback)
+}
+
+// protocol.md: a picture after an act by default if the quoted frame had one and the
+// lease lives; one that cannot be had is a detail, never an error of the act.
+func TestPictureAfterAnActIsADetail(t *testing.T) {
+	const with, without = hostv1.PictureWish_PICTURE_WISH_WITH, hostv1.PictureWish_PICTURE_WISH_WITHOUT
+	for _, tt := range []struct {
+		name           string
+		before, leased bool
+		wish           hostv1.PictureWish
+		want           bool
+		absence        commonv1.PictureAbsence
+	}{
+		{name: "as before: with one", before: true, leased: true, want: true},
+		{name: "as before: without one", leased: true},
+		{name: "asked for", leased: true, wish: with, want: true},
+		{name: "not wanted", before: true, leased: true, wish: without},
+		{name: "asked for without a lease", wish: with, absence: commonv1.PictureAbsence_PICTURE_ABSENCE_LEASE},
+		{name: "as before, the lease is over", before: true, absence: commonv1.PictureAbsence_PICTURE_ABSENCE_LEASE},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := harness.Start(t, harness.Options{})
+			a := ready(t, s, calculator, "Calculator")
+			if tt.before {
+				a.SeePicture(calculator, "Calculator")
+			}
+			for _, l := range a.State().GetLeases() {
+				if l.GetClass() == screenshot && !tt.leased {
+					a.GiveBack(l.GetLeaseId())
+				}
+			}
+			req := on(a, press(a, "7"))
+			req.After = &hostv1.After{Picture: tt.wish, Render: commonv1.Render_RENDER_BOTH}
+			r, err := a.Send(req)
+			s.Must(err)
+			harness.Verified(t, r, treeDelta)
+			o := r.GetObservation()
+			if (o.GetPicture() != nil) != tt.want || o.GetPictureAbsence() != tt.absence {
+				t.Errorf("picture %v, absence %v", o.GetPicture() != nil, o.GetPictureAbsence())
+			}
+		})
+	}
 }

@@ -166,7 +166,7 @@ func TestTargetThatTheActClosesIsGoneByDesign(t *testing.T) {
 	}
 	harness.NothingSent(t, a.Do(harness.Click(1)), refusal.ReobserveRequired)
 	a.See(form, "Form")
-	harness.Verified(t, a.Do(press(a, "More")), treeDelta)
+	harness.Verified(t, a.Do(press(a, "More")), windowSet)
 }
 
 func TestDelayedEffectIsWaitedFor(t *testing.T) {

@@ -97,7 +97,7 @@ func TestAgentCannotRestartWhatTheUserStopped(t *testing.T) {
 		st.GetHolds()[0] != hostv1.Hold_HOLD_STOPPED || st.GetFrame() != nil {
 		t.Errorf("%v", st)
 	}
-	harness.Verified(t, other.Do(press(other, "More")), treeDelta)
+	harness.Verified(t, other.Do(press(other, "More")), windowSet)
 
 	if !user.Resume(a.Session.GetSessionId()).GetResumed() || user.Resume(a.Session.GetSessionId()).GetResumed() {
 		t.Error("a stop is resumed once")
@@ -115,13 +115,13 @@ func TestAgentCannotRestartWhatTheUserStopped(t *testing.T) {
 	s.Touched(t, 0, "More", "7")
 }
 
-// The fence of the last answer before the resume is stale; that is not a stop.
+// The fence of the last answer before the stop is stale; that is not a stop. A resume
+// takes no authority away, so it ends no fence (C1.1).
 func TestBeginTurnAfterResumeIsNotToldThatTheUserStopped(t *testing.T) {
 	s := harness.Start(t, harness.Options{})
 	user := s.User()
 	a := ready(t, s, calculator, "Calculator")
 	user.Stop(a.Session.GetSessionId())
-	harness.Refused(t, a.TryBeginTurn(), refusal.UserStopped)
 	user.Resume(a.Session.GetSessionId())
 	harness.Refused(t, a.TryBeginTurn(), refusal.StaleGeneration)
 	harness.Refused(t, a.TryBeginTurn(), 0)
@@ -240,13 +240,12 @@ func TestLockedScreenRefusesReadsAndActsUntilItIsUnlocked(t *testing.T) {
 		t.Errorf("holds %v", h)
 	}
 	s.Must(s.Desk.Unlock())
-	// The frame from before the lock is over; observing lifts the hold.
-	harness.NothingSent(t, a.Do(press(a, "7")), refusal.ScreenLocked)
+	// The unlock lifts the hold by itself (C5.3); the frame from before the lock is over.
+	s.Await("the hold is lifted", func() bool { return len(a.State().GetHolds()) == 0 })
+	a.Renewed()
+	harness.NothingSent(t, a.Do(press(a, "7")), refusal.ReobserveRequired)
 	s.Untouched(t, 0)
 	a.See(calculator, "Calculator")
-	if h := a.State().GetHolds(); len(h) != 0 {
-		t.Errorf("holds after the unlock: %v", h)
-	}
 	harness.Verified(t, a.Do(press(a, "7")), treeDelta)
 	harness.Verified(t, a.Do(press(a, "8")), treeDelta)
 }

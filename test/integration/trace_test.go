@@ -32,6 +32,43 @@ func TestTracesOfOneActAreAsWritten(t *testing.T) {
 			harness.NothingSent(t, a.Do(act), refusal.TargetMissing)
 			s.Untouched(t, 0)
 		}},
+		{"pause", func(t *testing.T, s *harness.System, a *harness.Agent, r *harness.Recorder) {
+			user := s.User()
+			user.Pause(a.ID())
+			r.Note("the user pauses the session")
+			harness.NothingSent(t, a.Do(press(a, "7")), refusal.Paused)
+			user.Resume(a.ID())
+			r.Note("the user resumes it: a look is all it needs")
+			harness.NothingSent(t, a.Do(press(a, "7")), refusal.ReobserveRequired)
+			harness.Refused(t, a.Look(harness.OfApp(calculator)).GetRefusal(), 0)
+			harness.Verified(t, a.Do(press(a, "7")), treeDelta)
+		}},
+		{"stop", func(t *testing.T, s *harness.System, a *harness.Agent, r *harness.Recorder) {
+			user := s.User()
+			user.Stop(a.ID())
+			r.Note("the user stops the session")
+			harness.NothingSent(t, a.Do(press(a, "7")), refusal.UserStopped)
+			harness.Refused(t, a.TryBeginTurn(), refusal.UserStopped)
+			user.Resume(a.ID())
+			r.Note("the user resumes it: the next turn begins without a lease")
+			harness.Refused(t, a.TryBeginTurn(), 0)
+			harness.Refused(t, a.Look(harness.OfApp(calculator)).GetRefusal(), refusal.LeaseRequired)
+			s.Untouched(t, 0)
+		}},
+		{"keyboard", func(t *testing.T, s *harness.System, a *harness.Agent, r *harness.Recorder) {
+			for _, class := range []commonv1.LeaseClass{metadata, semantic, keyboard} {
+				harness.Refused(t, a.Acquire(class, harness.App(form)).GetRefusal(), 0)
+			}
+			a.See(form, "Form")
+			harness.NothingSent(t, a.Do(harness.Append("nowhere")), refusal.KeyboardNotOwned)
+			harness.Verified(t, a.Do(harness.Focus(a.Element(isText, "Name").GetId())), stateReadback)
+			harness.Verified(t, a.Do(harness.Append("here")), textReadback)
+			s.Must(s.Desk.UserInput(s.Window("Form").ID))
+			user := s.User()
+			s.Await("the keyboard is lost", func() bool { return user.Counts().GetKeyboards() == 0 })
+			r.Note("the user types into the window")
+			harness.NothingSent(t, a.Do(harness.Append("no more")), refusal.KeyboardNotOwned)
+		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := harness.NewRecorder()
