@@ -13,7 +13,6 @@ import (
 
 	"fairlead.dev/services/executor"
 	"fairlead.dev/services/launcher"
-	"fairlead.dev/services/shared/ident"
 	"fairlead.dev/services/shared/peersock"
 	"fairlead.dev/services/shared/permit"
 	"fairlead.dev/services/shared/telemetry"
@@ -38,33 +37,78 @@ var sights = []sight{
 	{virtualdesk.NotesID, "Untitled note", 5000},
 }
 
-// newDesk returns a virtual desk with these windows.
-func newDesk(ctx context.Context) (*virtualdesk.Desk, error) {
-	d, err := virtualdesk.New(virtualdesk.Config{})
+// sceneVariable names the scene of a desk to its process. Of all variables the launcher
+// passes on only those that lead to a desktop, and this is one.
+const sceneVariable = "XDG_CURRENT_DESKTOP"
+
+// Scenes of a virtual desk.
+const (
+	sceneSights = "sights" // windows of growing size
+	sceneCrowd  = "crowd"  // a window for each session, and one for several
+	sceneStuck  = "stuck"  // windows of an app with brakes, and one of another app
+)
+
+// Titles of windows in the scenes, numbered from 1 where there are several, and the size
+// of each: an empty tree, unless said otherwise.
+const (
+	titleOwn    = "Own"
+	titleShared = "Shared"
+	titleSlow   = "Slow"
+	titleFreeze = "Freeze"
+	titleDelay  = "Delay"
+	openedSize  = 4
+	// sharedSize has a check box for each session that acts on the window.
+	sharedSize = 40
+)
+
+// The apps that are acted on, and the one whose windows get slow.
+const (
+	liveApp = virtualdesk.CalculatorID
+	slowApp = virtualdesk.NotesID
+)
+
+// newDesk returns the virtual desk of a scene.
+func newDesk(scene string) (*virtualdesk.Desk, error) {
+	d, err := virtualdesk.New(virtualdesk.Config{Running: []string{slowApp}})
 	if err != nil {
 		return nil, err
 	}
-	notes, err := d.Resolve(ctx, virtualdesk.NotesID)
+	switch scene {
+	case sceneSights:
+		err = fill(d)
+	case sceneCrowd:
+		err = errors.Join(
+			d.OpenWindows(liveApp, titleOwn, crowdMost, openedSize), d.OpenWindows(liveApp, titleShared, 1, sharedSize))
+	case sceneStuck:
+		err = errors.Join(
+			d.OpenWindows(slowApp, titleSlow, stuckSessions, openedSize), d.OpenWindows(liveApp, titleOwn, 1, openedSize),
+			d.OpenBrake(liveApp, titleFreeze, virtualdesk.Brake{App: slowApp, Freeze: true}),
+			d.OpenBrake(liveApp, titleDelay, virtualdesk.Brake{App: slowApp, Delay: slowFor}))
+	default:
+		err = errors.New("there is no such scene")
+	}
 	if err != nil {
-		return nil, errors.Join(err, d.Close())
-	}
-	if sent := d.Launch(ctx, notes); sent.Sent != executor.Accepted {
-		return nil, errors.Join(errors.New("the notes did not start"), d.Close())
-	}
-	for _, s := range sights {
-		var w ident.Window
-		if w, err = d.Window(s.title); err == nil {
-			err = d.Populate(w.ID, s.elements)
-		}
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("filling %s: %w", s.title, err), d.Close())
-		}
+		return nil, errors.Join(fmt.Errorf("making the scene %q: %w", scene, err), d.Close())
 	}
 	return d, nil
 }
 
-// serveDesk is the executor process: the executor's own core over such a desk.
-func serveDesk() error {
+// fill fills the windows that are there.
+func fill(d *virtualdesk.Desk) error {
+	for _, s := range sights {
+		w, err := d.Window(s.title)
+		if err != nil {
+			return err
+		}
+		if err := d.Populate(w.ID, s.elements); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// serveDesk is the executor process: the executor's own core over the desk of a scene.
+func serveDesk(scene string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	in, err := peersock.Inherit()
@@ -86,7 +130,7 @@ func serveDesk() error {
 	if err != nil {
 		return err
 	}
-	d, err := newDesk(ctx)
+	d, err := newDesk(scene)
 	if err != nil {
 		return err
 	}

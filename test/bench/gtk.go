@@ -7,6 +7,7 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
+	"slices"
 
 	"github.com/godbus/dbus/v5"
 	"go.opentelemetry.io/otel/trace/noop"
@@ -27,15 +28,14 @@ const (
 
 // gtk measures a real window: what its toolkit's cache costs bare, and what an
 // observation of it costs through every part.
-func gtk(ctx context.Context, out io.Writer, o options) (f *figures, err error) {
-	programs := []string{"fairlead-policy", "fairlead-host", launcher.ExecutorName(launcher.PlatformX11)}
-	if lack := absent(o.bin, programs); lack != "" {
+func gtk(ctx context.Context, out io.Writer, o options) (_ *claim, err error) {
+	if lack := absent(o.bin, append(slices.Clone(programs), programX11())); lack != "" {
 		missing(out, gtkTitle, lack)
-		return &figures{}, nil
+		return nil, nil
 	}
 	if _, err := exec.LookPath(gtkProgram); err != nil {
 		missing(out, gtkTitle, gtkProgram+" is not installed")
-		return &figures{}, nil
+		return nil, nil
 	}
 	var all closers
 	defer func() { err = errors.Join(err, all.close()) }()
@@ -43,7 +43,7 @@ func gtk(ctx context.Context, out io.Writer, o options) (f *figures, err error) 
 	var lack *privatedesk.MissingError
 	if errors.As(err, &lack) {
 		missing(out, gtkTitle, lack.Error())
-		return &figures{}, nil
+		return nil, nil
 	}
 	if err != nil {
 		return nil, err
@@ -52,17 +52,18 @@ func gtk(ctx context.Context, out io.Writer, o options) (f *figures, err error) 
 	vs, c, why, err := gtkVariants(ctx, &all, desk, o)
 	if why != nil {
 		missing(out, gtkTitle, why.Error())
-		return &figures{}, nil
+		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if f, err = measure(ctx, gtkTitle, gtkMax, o, vs); err == nil {
+	f, err := measure(ctx, gtkTitle, gtkMax, o, vs)
+	if err == nil {
 		f.print(out)
 		fmt.Fprintf(out, "  %d elements; observe is %.1f times a bare GetItems\n",
 			c.seen, f.p50(rowGTK)/f.p50(rowItems))
 	}
-	return f, err
+	return nil, err
 }
 
 // gtkVariants starts the app and fairlead on the desktop. It says why when the window
@@ -81,14 +82,14 @@ func gtkVariants(
 	if err != nil {
 		return nil, nil, fmt.Errorf("the window's own cache does not answer: %w", err), nil
 	}
-	socket, err := up(ctx, all, launcher.Options{
+	l, err := up(ctx, all, launcher.Options{
 		BinDir: o.bin, RuntimeDir: filepath.Join(dir, "run"), StateDir: filepath.Join(dir, "state"),
 		Bundle: o.bundle, Platform: launcher.PlatformX11, Env: desk.Env(),
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s does not serve a desktop yet: %w", programX11(), err), nil
 	}
-	cc, err := rpc.DialSocket(socket, noop.NewTracerProvider())
+	cc, err := rpc.DialSocket(l.AgentSocket(), noop.NewTracerProvider())
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"runtime"
 	"slices"
@@ -51,13 +52,19 @@ type figures struct {
 	cpu map[string]time.Duration
 }
 
+func newFigures(title string, rows ...string) *figures {
+	return &figures{
+		title: title, order: rows, took: map[string][]time.Duration{}, cpu: map[string]time.Duration{},
+	}
+}
+
 // measure runs the variants in turns: a few rounds to warm up, then rounds until the
 // bound or the time is reached. A round is whole or does not count.
 func measure(ctx context.Context, title string, within time.Duration, o options, vs []variant) (*figures, error) {
 	vs = slices.DeleteFunc(vs, func(v variant) bool {
 		return o.only != "" && v.name != rowEcho && !strings.Contains(v.name, o.only)
 	})
-	f := &figures{title: title, took: map[string][]time.Duration{}, cpu: map[string]time.Duration{}}
+	f := newFigures(title)
 	for _, v := range vs {
 		f.order = append(f.order, v.name)
 	}
@@ -83,10 +90,14 @@ func measure(ctx context.Context, title string, within time.Duration, o options,
 			round++
 		}
 	}
+	f.sort()
+	return f, nil
+}
+
+func (f *figures) sort() {
 	for _, list := range f.took {
 		slices.Sort(list)
 	}
-	return f, nil
 }
 
 // sample measures a variant as often as one round wants, each time after a rest.
@@ -113,15 +124,27 @@ func used() time.Duration {
 }
 
 // at is a percentile of a row.
-func (f *figures) at(row string, percent int) time.Duration {
-	list := f.took[row]
+func (f *figures) at(row string, percent int) time.Duration { return percentile(f.took[row], percent) }
+
+func (f *figures) p50(row string) float64 { return ms(f.at(row, 50)) }
+
+// p99 is in milliseconds too; of a row without samples it is no number, which meets no aim.
+func (f *figures) p99(row string) float64 {
+	if len(f.took[row]) == 0 {
+		return math.NaN()
+	}
+	return ms(f.at(row, 99))
+}
+
+// percentile is one of a sorted list, 0 of an empty one.
+func percentile(list []time.Duration, percent int) time.Duration {
 	if len(list) == 0 {
 		return 0
 	}
 	return list[min(len(list)-1, len(list)*percent/100)]
 }
 
-func (f *figures) p50(row string) float64 { return f.at(row, 50).Seconds() * 1000 }
+func ms(d time.Duration) float64 { return d.Seconds() * 1000 }
 
 // echoes is a row's median in echoes.
 func (f *figures) echoes(row string) float64 { return f.p50(row) / f.p50(rowEcho) }
@@ -160,7 +183,7 @@ func (f *figures) print(out io.Writer) {
 	for _, row := range f.order {
 		n := len(f.took[row])
 		fmt.Fprintf(out, "  %-40s %6d %9.3f %9.3f %8.1f %10.3f\n", row, n, f.p50(row),
-			f.at(row, 99).Seconds()*1000, f.echoes(row), f.cpu[row].Seconds()*1000/float64(max(1, n)))
+			f.p99(row), f.echoes(row), ms(f.cpu[row])/float64(max(1, n)))
 	}
 }
 
@@ -169,28 +192,51 @@ func missing(out io.Writer, title, why string) {
 	fmt.Fprintf(out, "\n%s\n  not measured: %s\n", title, why)
 }
 
-// aims says which aims these figures meet.
-func (f *figures) aims(out io.Writer) {
-	fmt.Fprintf(out, "\nAims, by the medians of: %s\n", f.title)
-	say := func(what string, got, aim float64, unit string) {
+// aim is a figure and what it should be at most.
+type aim struct {
+	what      string
+	got, most float64
+	unit      string
+}
+
+// claim is what one phase says about its aims.
+type claim struct {
+	// about tells claims about the same in two places apart from others.
+	about, title string
+	aims         []aim
+}
+
+// print says which aims were met.
+func (c *claim) print(out io.Writer) {
+	if len(c.aims) == 0 {
+		return
+	}
+	fmt.Fprintf(out, "\nAims: %s\n", c.title)
+	for _, a := range c.aims {
 		verdict := "met"
-		if got > aim {
+		if !(a.got <= a.most) { // also when there was nothing to compare with
 			verdict = "missed"
 		}
-		fmt.Fprintf(out, "  %-58s %7.2f %-8s aim <= %-5.4g %s\n", what, got, unit, aim, verdict)
+		fmt.Fprintf(out, "  %-58s %7.2f %-8s aim <= %-5.4g %s\n", a.what, a.got, a.unit, a.most, verdict)
 	}
+}
+
+// claim is what the medians of one agent's costs say.
+func (f *figures) claim() *claim {
 	insert := f.p50(rowInsert) - f.p50(rowThree)
 	base := f.p50(rowInsert)
 	small, large := sights[2].elements, sights[3].elements
-	say("empty act / (three echoes + insert), record in memory", f.p50(rowEmpty)/base, emptyAim, "times")
-	say("the same, with the insert added to the act", (f.p50(rowEmpty)+insert)/base, emptyAim, "times")
-	lower := f.slope(rowEmpty, rowAct(small), small-sights[0].elements)
-	upper := f.slope(rowAct(small), rowAct(large), large-small)
-	say("act: each 1000 elements, up to 1000", lower, thousandAim, "echoes")
-	say("act: each 1000 elements, from 1000 to 5000", upper, thousandAim, "echoes")
-	lower = f.slope(rowObserve(sights[0].elements), rowObserve(small), small-sights[0].elements)
-	upper = f.slope(rowObserve(small), rowObserve(large), large-small)
-	say("observe: an element beyond 1000 / an element below", upper/lower, linearAim, "times")
+	act, observe := rowAct, rowObserve
+	first := sights[0].elements
+	lower := f.slope(observe(first), observe(small), small-first)
+	upper := f.slope(observe(small), observe(large), large-small)
+	return &claim{about: "costs", title: "medians of " + f.title, aims: []aim{
+		{"empty act / (three echoes + insert), record in memory", f.p50(rowEmpty) / base, emptyAim, "times"},
+		{"the same, with the insert added to the act", (f.p50(rowEmpty) + insert) / base, emptyAim, "times"},
+		{"act: each 1000 elements, up to 1000", f.slope(rowEmpty, act(small), small-first), thousandAim, "echoes"},
+		{"act: each 1000 elements, from 1000 to 5000", f.slope(act(small), act(large), large-small), thousandAim, "echoes"},
+		{"observe: an element beyond 1000 / an element below", upper / lower, linearAim, "times"},
+	}}
 }
 
 // slope is what each 1000 elements add between two rows, in echoes.
