@@ -85,7 +85,7 @@ func (h *Host) StopAll(context.Context, *hostv1.StopAllRequest) (*hostv1.StopAll
 	h.stopAllMark.Store(h.arrivals.Load())
 	resp := &hostv1.StopAllResponse{}
 	h.each(func(s *session) {
-		if _, held := s.holds(); !held.Has(machine.HeldStopped) {
+		if !s.holds().Has(machine.HeldStopped) {
 			resp.Stopped++
 		}
 		s.mark(mark{kind: markStopAll})
@@ -102,14 +102,15 @@ func (h *Host) StopAll(context.Context, *hostv1.StopAllRequest) (*hostv1.StopAll
 // say says one of the four words, and returns when it is in force.
 func (s *session) say(k markKind) (flying, known bool) {
 	s.mark(mark{kind: k})
-	err := s.do(func(st *state) { flying = st.inflight != nil })
+	// The act may have answered its cancellation already.
+	err := s.do(func(st *state) { flying = st.cutShort })
 	return flying, err == nil
 }
 
 // holds reads what holds the session now.
-func (s *session) holds() (flying bool, held machine.Holds) {
-	_ = s.do(func(st *state) { flying, held = st.inflight != nil, st.machine.Holds })
-	return flying, held
+func (s *session) holds() (held machine.Holds) {
+	_ = s.do(func(st *state) { held = st.machine.Holds })
+	return held
 }
 
 // afterWord does what goes with a word, off its path: what is given up is let go of,
@@ -165,7 +166,7 @@ func (h *Host) Resume(_ context.Context, req *hostv1.ResumeRequest) (*hostv1.Res
 // resume lifts what the user holds a session by, and reports whether that was anything.
 // It returns when policy has heard of it, because policy gives no lease before.
 func (s *session) resume() bool {
-	_, held := s.holds()
+	held := s.holds()
 	s.mark(mark{kind: markResume})
 	if err := s.do(func(*state) {}); err != nil {
 		return false

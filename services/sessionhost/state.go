@@ -48,6 +48,8 @@ type state struct {
 	// went into the bound window while an act was with the executor.
 	touched   ident.Window
 	disturbed bool
+	// cutShort says whether an act was with the executor when authority was last taken.
+	cutShort bool
 }
 
 // inflight is the one act that is with the executor.
@@ -126,6 +128,9 @@ func (st *state) suffer(m mark) (cancel bool) {
 	}
 	if c.told != 0 && (!c.moves || st.machine != before) {
 		st.note(c.told)
+	}
+	if c.cancels {
+		st.cutShort = st.inflight != nil
 	}
 	return c.cancels && st.inflight != nil
 }
