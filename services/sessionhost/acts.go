@@ -156,7 +156,7 @@ func (h *Host) GetAct(ctx context.Context, req *hostv1.GetActRequest) (*hostv1.G
 		resp.State, resp.Result, err = s.known(ident.ActID(req.GetActId()))
 	}
 	resp.Fence = h.fenceOf(s)
-	resp.Refusal, err = told(err)
+	resp.Refusal, err = s.told(err)
 	return resp, err
 }
 

@@ -37,6 +37,7 @@ func (c *call) conclude(
 		// The session ended meanwhile: the outcome is told, the observation is not.
 		withhold(resp)
 		resp.Verified = verified(resp)
+		c.s.host.books.actEnded(c.s.id, b, resp)
 	}
 	return resp
 }
@@ -118,8 +119,13 @@ func (st *state) conclude(b *bound, alive func() bool, seen *seenWindow, resp *h
 	st.handOver(b, resp)
 	st.count(b, resp)
 	st.acts.record(b.asked, resp)
-	st.books.note(timeline.Event{
-		Session: st.id, Kind: timeline.ActEnded, Act: b.asked.id, Code: resp.GetRefusal().GetCode(),
+	st.books.actEnded(st.id, b, resp)
+}
+
+// actEnded tells people what became of an act.
+func (b *books) actEnded(s ident.SessionID, act *bound, resp *hostv1.ActResponse) {
+	b.note(timeline.Event{
+		Session: s, Kind: timeline.ActEnded, Act: act.asked.id, Code: resp.GetRefusal().GetCode(),
 		Outcome: int32(resp.GetOutcome()),
 	})
 }

@@ -9,6 +9,7 @@ import (
 	policyv1 "fairlead.dev/gen/fairlead/policy/v1"
 	"fairlead.dev/services/sessionhost/internal/release"
 	machine "fairlead.dev/services/sessionhost/internal/session"
+	"fairlead.dev/services/sessionhost/internal/timeline"
 	"fairlead.dev/services/shared/ident"
 )
 
@@ -83,6 +84,7 @@ func (h *Host) StopAll(context.Context, *hostv1.StopAllRequest) (*hostv1.StopAll
 	h.stoppedAll = true
 	h.mu.Unlock()
 	h.stopAllMark.Store(h.arrivals.Load())
+	h.books.note(timeline.Event{Kind: timeline.StoppedAll})
 	resp := &hostv1.StopAllResponse{}
 	h.each(func(s *session) {
 		if !s.holds().Has(machine.HeldStopped) {
@@ -158,6 +160,9 @@ func (h *Host) Resume(_ context.Context, req *hostv1.ResumeRequest) (*hostv1.Res
 	h.mu.Lock()
 	resp.Resumed, h.stoppedAll = h.stoppedAll, false
 	h.mu.Unlock()
+	if resp.GetResumed() {
+		h.books.note(timeline.Event{Kind: timeline.Resumed})
+	}
 	h.each(func(s *session) { resp.Resumed = s.resume() || resp.GetResumed() })
 	resp.Fence = h.fence(0)
 	return resp, nil

@@ -61,10 +61,12 @@ func (h *Host) launch(ctx context.Context, c *call, b *bound) (*hostv1.ActRespon
 	})
 	resp := launched(b.actID, answer, err)
 	// A session that ended meanwhile has no state to move; what was sent is told all the same.
-	_ = c.do(func(st *state) error {
+	if err := c.do(func(st *state) error {
 		st.launched(b, resp)
 		return nil
-	})
+	}); err != nil {
+		h.books.actEnded(c.s.id, b, resp)
+	}
 	h.settle(c, decision.GetIntentId(), resp)
 	return resp, nil
 }
@@ -81,10 +83,7 @@ func (st *state) launched(b *bound, resp *hostv1.ActResponse) {
 	}
 	st.loseKeyboard(keyboard.ByObservation)
 	st.acts.record(b.asked, resp)
-	st.books.note(timeline.Event{
-		Session: st.id, Kind: timeline.ActEnded, Act: b.asked.id, Code: resp.GetRefusal().GetCode(),
-		Outcome: int32(resp.GetOutcome()),
-	})
+	st.books.actEnded(st.id, b, resp)
 }
 
 // recorded is the answer an act id got before.

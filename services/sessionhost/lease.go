@@ -22,7 +22,7 @@ func (h *Host) OpenSession(
 		resp.SessionId, resp.SessionSecret, resp.UnknownActs = string(s.id), s.secret[:], unknown
 	}
 	resp.Fence = h.fenceOf(s)
-	resp.Refusal, err = told(err)
+	resp.Refusal, err = s.told(err)
 	return resp, err
 }
 
@@ -104,7 +104,7 @@ func (h *Host) BeginTurn(ctx context.Context, req *hostv1.BeginTurnRequest) (*ho
 	if err == nil {
 		resp.TurnId = string(turn)
 	}
-	resp.Refusal, err = told(err)
+	resp.Refusal, err = s.told(err)
 	return resp, err
 }
 
@@ -147,7 +147,7 @@ func (h *Host) Acquire(ctx context.Context, req *hostv1.AcquireRequest) (*hostv1
 	if err == nil {
 		resp.Lease = got.GetLease()
 	}
-	resp.Refusal, err = told(err)
+	resp.Refusal, err = s.told(err)
 	return resp, err
 }
 
@@ -191,7 +191,7 @@ func (h *Host) GetSession(ctx context.Context, req *hostv1.GetSessionRequest) (*
 		resp.Leases, _ = h.leasesOf(ctx, s)
 	}
 	resp.Fence = h.fenceOf(s)
-	resp.Refusal, err = told(err)
+	resp.Refusal, err = s.told(err)
 	return resp, err
 }
 
@@ -203,7 +203,7 @@ func (h *Host) ListLeases(ctx context.Context, req *hostv1.ListLeasesRequest) (*
 		resp.Leases, err = h.leasesOf(ctx, s)
 	}
 	resp.Fence = h.fenceOf(s)
-	resp.Refusal, err = told(err)
+	resp.Refusal, err = s.told(err)
 	return resp, err
 }
 
@@ -247,7 +247,7 @@ func (h *Host) Release(ctx context.Context, req *hostv1.ReleaseRequest) (*hostv1
 		}
 	}
 	resp.Fence = h.fenceOf(s)
-	resp.Refusal, err = told(err)
+	resp.Refusal, err = s.told(err)
 	return resp, err
 }
 
@@ -268,7 +268,7 @@ func (h *Host) EndTurn(ctx context.Context, req *hostv1.EndTurnRequest) (*hostv1
 		s.inOrder(func() { h.recordFact(s, policyv1.SessionEventKind_SESSION_EVENT_KIND_TURN_ENDED) })
 	}
 	resp.Fence = h.fenceOf(s)
-	resp.Refusal, err = told(err)
+	resp.Refusal, err = s.told(err)
 	return resp, err
 }
 
@@ -280,7 +280,7 @@ func (h *Host) EndSession(ctx context.Context, req *hostv1.EndSessionRequest) (*
 	}
 	resp := &hostv1.EndSessionResponse{Fence: h.fence(0)}
 	var r *commonv1.Refusal
-	r, err = told(err)
+	r, err = s.told(err)
 	resp.Refusal = r
 	return resp, err
 }

@@ -120,3 +120,22 @@ func TestTheLatestWordStandsPastTheBound(t *testing.T) {
 		}
 	}
 }
+
+// C10.2: what was given while a take-over or the end of a lease took everything away is
+// good for the read it was asked for, and is not kept for the next.
+func TestAPermitThatWasOnItsWayWhenPermitsWereTakenAwayIsNotKept(t *testing.T) {
+	for _, k := range []markKind{markTakeOver, markPause, markStop, markLeaseEnded, markLocked, markPolicy} {
+		st := newState("s", ident.NewActKey(), 1, newBooks())
+		_, _ = st.begin("t")
+		since := st.permits.dropped
+		st.permits.keep(scope{app: "before"}, since, readPermit{})
+		st.suffer(mark{kind: k})
+		st.permits.keep(scope{app: "on its way"}, since, readPermit{})
+		if len(st.permits.held) != 0 {
+			t.Errorf("mark %d: %d permits are kept", k, len(st.permits.held))
+		}
+		if st.permits.keep(scope{app: "after"}, st.permits.dropped, readPermit{}); len(st.permits.held) != 1 {
+			t.Errorf("mark %d: a permit that was asked for afterwards is not kept", k)
+		}
+	}
+}

@@ -335,10 +335,12 @@ func (c *call) permitFor(
 ) (*commonv1.Permit, error) {
 	now := permit.BootClock()
 	var inHand *commonv1.Permit
+	var since uint64
 	if err := c.do(func(st *state) error {
-		if r, ok := st.permits[key]; ok && r.executor == e.Generation && now < r.until {
+		if r, ok := st.permits.held[key]; ok && r.executor == e.Generation && now < r.until {
 			inHand = r.permit
 		}
+		since = st.permits.dropped
 		return nil
 	}); err != nil || inHand != nil {
 		return inHand, err
@@ -351,12 +353,33 @@ func (c *call) permitFor(
 		return nil, err
 	}
 	return signed, c.do(func(st *state) error {
-		if len(st.permits) >= queueHost {
-			clear(st.permits)
-		}
-		st.permits[key] = readPermit{permit: signed, executor: e.Generation, until: now + permitLife}
+		st.permits.keep(key, since, readPermit{permit: signed, executor: e.Generation, until: now + permitLife})
 		return nil
 	})
+}
+
+// permits is the read permits in hand, and how often they were taken away.
+type permits struct {
+	held    map[scope]readPermit
+	dropped uint64
+}
+
+// drop takes all of them away.
+func (p *permits) drop() {
+	clear(p.held)
+	p.dropped++
+}
+
+// keep keeps a permit that was asked for when they had been taken away so often. One that
+// was on its way when they were taken away is good for its one read and no more (C10.2).
+func (p *permits) keep(key scope, since uint64, r readPermit) {
+	if since != p.dropped {
+		return
+	}
+	if len(p.held) >= queueHost {
+		clear(p.held)
+	}
+	p.held[key] = r
 }
 
 // targetOf names the window, or the desk for the zero window.

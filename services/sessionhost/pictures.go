@@ -73,7 +73,7 @@ func (h *Host) Zoom(ctx context.Context, req *hostv1.ZoomRequest) (*hostv1.ZoomR
 	if err == nil {
 		resp.Picture, resp.Redaction = got.GetPicture(), got.GetRedaction()
 	}
-	resp.Refusal, err = told(err)
+	resp.Refusal, err = s.told(err)
 	return resp, err
 }
 
@@ -167,7 +167,7 @@ func noPicture(a commonv1.PictureAbsence) refusal.Code {
 func (h *Host) GetPicture(req *hostv1.GetPictureRequest, out hostv1.ObserveService_GetPictureServer) error {
 	p, s, err := admitted(out.Context(), h, req, h.picture)
 	if err != nil {
-		r, err := told(err)
+		r, err := s.told(err)
 		if err != nil {
 			return err
 		}

@@ -11,21 +11,27 @@ import (
 )
 
 // told splits an error into the refusal of a normal response and the status of a
-// request that was unusable (protocol.md, two error layers).
-func told(err error) (*commonv1.Refusal, error) {
-	if err == nil {
-		return nil, nil
-	}
+// request that was unusable (protocol.md, two error layers). What claims nothing says so,
+// and no frame is called current that is not there.
+func (s *session) told(err error) (*commonv1.Refusal, error) {
 	r := refusalIn(err)
 	if r == nil {
 		return nil, err
 	}
 	w := r.Wire()
 	if r.Claim == nil {
-		// Only acts claim anything.
 		w.ClaimEnd = commonv1.ClaimEnd_CLAIM_END_NONE
+		w.FrameStillCurrent = w.GetFrameStillCurrent() && s.hasFrame()
 	}
 	return w, nil
+}
+
+// hasFrame reports whether there is a current frame.
+func (s *session) hasFrame() (has bool) {
+	if s != nil {
+		_ = s.do(func(st *state) { has = st.frames.Current() != nil })
+	}
+	return has
 }
 
 // fenceOf is the current fence as the session's caller should copy it.
@@ -43,7 +49,7 @@ func (h *Host) ListApps(ctx context.Context, req *hostv1.ListAppsRequest) (*host
 		resp = &hostv1.ListAppsResponse{}
 	}
 	resp.Fence = h.fenceOf(s)
-	resp.Refusal, err = told(err)
+	resp.Refusal, err = s.told(err)
 	return resp, err
 }
 
@@ -56,7 +62,7 @@ func (h *Host) ListWindows(
 		resp = &hostv1.ListWindowsResponse{}
 	}
 	resp.Fence = h.fenceOf(s)
-	resp.Refusal, err = told(err)
+	resp.Refusal, err = s.told(err)
 	return resp, err
 }
 
@@ -67,7 +73,7 @@ func (h *Host) Observe(ctx context.Context, req *hostv1.ObserveRequest) (*hostv1
 	if err == nil {
 		resp.Observation = obs
 	}
-	resp.Refusal, err = told(err)
+	resp.Refusal, err = s.told(err)
 	return resp, err
 }
 
@@ -128,7 +134,7 @@ func (h *Host) answered(
 			End: refusal.Of(r.Code).GetClaimEnd(), FrameCurrent: s.currently(ref),
 		}}
 	}
-	resp.Refusal, err = told(err)
+	resp.Refusal, err = s.told(err)
 	resp.Outcome, resp.Route = commonv1.Outcome_OUTCOME_REFUSED, commonv1.Route_ROUTE_NONE
 	return resp, err
 }

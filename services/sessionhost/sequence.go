@@ -19,16 +19,16 @@ import (
 func (h *Host) ActSequence(req *hostv1.ActSequenceRequest, out hostv1.ActService_ActSequenceServer) error {
 	s, err := h.authenticate(out.Context(), req)
 	if err != nil {
-		return h.refuseSequence(s, err, out)
+		return h.refuseSequence(s, nil, err, out)
 	}
 	q, err := s.theSequence(req)
 	if err != nil && !refused(err) {
 		return err
 	}
 	unusable := err
-	done, err := queued(out.Context(), h, s, req, func(ctx context.Context, c *call) (int, error) {
+	end, err := queued(out.Context(), h, s, req, func(ctx context.Context, c *call) (ending, error) {
 		if unusable != nil {
-			return 0, unusable
+			return ending{}, unusable
 		}
 		return h.sequence(ctx, c, q, func(step int, resp *hostv1.ActResponse) error {
 			resp.Fence = h.fenceOf(s)
@@ -36,13 +36,27 @@ func (h *Host) ActSequence(req *hostv1.ActSequenceRequest, out hostv1.ActService
 		})
 	})
 	if err != nil {
-		return h.refuseSequence(s, err, out)
+		return h.refuseSequence(s, q, err, out)
 	}
-	return out.Send(&hostv1.ActSequenceResponse{Fence: h.fenceOf(s), CompletedSteps: uint32(done), Last: true})
+	return out.Send(&hostv1.ActSequenceResponse{
+		Fence: h.fenceOf(s), CompletedSteps: uint32(end.done), Observation: end.left, Last: true,
+	})
 }
 
-func (h *Host) refuseSequence(s *session, err error, out hostv1.ActService_ActSequenceServer) error {
-	r, status := told(err)
+// ending is how a sequence ended: how many steps came out OK, and the frame that the step
+// before the last one left, where that one returned none and it still stands.
+type ending struct {
+	done int
+	left *commonv1.Observation
+}
+
+func (h *Host) refuseSequence(
+	s *session, q *sequence, err error, out hostv1.ActService_ActSequenceServer,
+) error {
+	r, status := s.told(err)
+	if r != nil && q != nil {
+		r.FrameStillCurrent = s.currently(q.ref)
+	}
 	if status != nil {
 		return status
 	}
@@ -105,38 +119,56 @@ func atStep(err error, i int) error {
 // answered from the record, and nothing is done again (C0.5).
 func (h *Host) sequence(
 	ctx context.Context, c *call, q *sequence, tell func(int, *hostv1.ActResponse) error,
-) (done int, err error) {
+) (end ending, err error) {
 	if done, known, err := c.told(q, tell); known || err != nil {
-		return done, err
+		return ending{done: done}, err
 	}
 	if err := c.foreseen(ctx, q); err != nil {
-		return 0, err
+		return end, err
 	}
-	var held *hostv1.ActResponse // the step that is told next: only the last one shows its observation
 	for i := range q.steps {
 		resp, err := h.step(ctx, c, q, i)
 		if err != nil && !refused(err) {
-			return done, err
+			return end, err
 		}
 		if err != nil {
-			resp = &hostv1.ActResponse{
-				ActId: q.stepID(i), Refusal: refusal.As(atStep(err, i)).Wire(),
-				Outcome: commonv1.Outcome_OUTCOME_REFUSED, Route: commonv1.Route_ROUTE_NONE,
-			}
+			resp = c.refusedStep(q, i, err)
 		}
 		ok := resp.GetOutcome() == commonv1.Outcome_OUTCOME_OK && resp.GetObservation() != nil
 		last := i == len(q.steps)-1 || !ok
 		if resp.GetOutcome() == commonv1.Outcome_OUTCOME_OK {
-			done++
+			end.done++
 		}
-		if held = resp; !last {
-			held.Observation = nil
+		if !last {
+			// Only the last step that was begun shows its observation.
+			end.left, resp.Observation = resp.GetObservation(), nil
 		}
-		if err := tell(i+1, held); err != nil || last {
-			return done, err
+		if err := tell(i+1, resp); err != nil {
+			return end, err
+		}
+		if last {
+			end.left = c.stillShown(end.left, resp)
+			return end, nil
 		}
 	}
-	return done, nil
+	return end, nil
+}
+
+// refusedStep is a step that was refused before it was sent.
+func (c *call) refusedStep(q *sequence, i int, err error) *hostv1.ActResponse {
+	r, _ := c.s.told(atStep(err, i))
+	return &hostv1.ActResponse{
+		ActId: q.stepID(i), Refusal: r, Outcome: commonv1.Outcome_OUTCOME_REFUSED, Route: commonv1.Route_ROUTE_NONE,
+	}
+}
+
+// stillShown is the observation of the step before, where the last one returned none and
+// its frame is the current one: the frame the sequence stops with (C3.9).
+func (c *call) stillShown(left *commonv1.Observation, last *hostv1.ActResponse) *commonv1.Observation {
+	if left == nil || last.GetObservation() != nil || !c.s.currently(frameFromWire(left.GetFrame())) {
+		return nil
+	}
+	return left
 }
 
 func (q *sequence) stepID(i int) string { return fmt.Sprintf("%s.%d", q.id, i+1) }
@@ -177,6 +209,9 @@ func (s *session) stepAsked(q *sequence, i int) asked {
 func (c *call) foreseen(ctx context.Context, q *sequence) error {
 	var facts []*policyv1.ActFacts
 	err := c.do(func(st *state) error {
+		if _, no := machine.ActTicket(st.machine); no != nil {
+			return no
+		}
 		f, why := st.quoted(q.ref)
 		if why != nil {
 			return why

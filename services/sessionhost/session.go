@@ -94,7 +94,8 @@ func newSession(h *Host, uid uint32) *session {
 	return &session{
 		id: ident.SessionID(ident.New("s")), secret: ident.NewSecret(), uid: uid, actKey: ident.NewActKey(), host: h,
 		inbox: make(chan *call, queueSession), steps: make(chan step), wake: make(chan struct{}, 1),
-		ended: make(chan struct{}), cut: make(chan struct{}), running: map[ident.ActID]*running{}, users: map[peersock.ConnID]bool{},
+		ended: make(chan struct{}), cut: make(chan struct{}),
+		running: map[ident.ActID]*running{}, users: map[peersock.ConnID]bool{},
 	}
 }
 

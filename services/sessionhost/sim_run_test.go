@@ -621,7 +621,7 @@ func (m *sim) answered(t *task, resp *hostv1.ActResponse, err error) {
 	c.old, c.fence = c.fence, m.host.fenceOf(t.p.s)
 	r := resp.GetRefusal()
 	if err != nil {
-		r, _ = told(err)
+		r, _ = (*session)(nil).told(err)
 		if t.b != nil && r != nil {
 			m.count.ends[r.GetClaimEnd()]++
 		}

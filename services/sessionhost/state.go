@@ -34,7 +34,7 @@ type state struct {
 	turn     ident.TurnID
 	acts     actBook
 	failures failures
-	permits  map[scope]readPermit
+	permits  permits
 	policy   ident.Generation // policy generation that knows this session
 	inflight *inflight
 	// said is the user's words that stand since the latest resume.
@@ -77,7 +77,7 @@ func newBooks() *books {
 func newState(id ident.SessionID, key ident.ActKey, host ident.Generation, b *books) *state {
 	return &state{
 		id: id, actKey: key, host: host, books: b,
-		permits: map[scope]readPermit{}, said: map[markKind]bool{},
+		permits: permits{held: map[scope]readPermit{}}, said: map[markKind]bool{},
 	}
 }
 
@@ -124,9 +124,10 @@ func (st *state) suffer(m mark) (cancel bool) {
 		// session unless its frame shows it.
 		st.touched = ident.Window{}
 	case markLeaseEnded:
-		clear(st.permits)
+		st.permits.drop()
 	}
-	if c.told != 0 && (!c.moves || st.machine != before) {
+	// The user's words are told also when they change nothing any more.
+	if c.told != 0 && (!c.moves || st.machine != before || spoken[m.kind].fact != 0) {
 		st.note(c.told)
 	}
 	if c.cancels {
@@ -154,7 +155,7 @@ func (st *state) concerns(w ident.Window) bool {
 // drop takes the authority of what was observed and allowed.
 func (st *state) drop() {
 	st.endFrame()
-	clear(st.permits)
+	st.permits.drop()
 }
 
 // endFrame ends the current frame and lets go of what is only good together with it.

@@ -31,7 +31,7 @@ func (h *Host) WaitFor(ctx context.Context, req *hostv1.WaitForRequest) (*hostv1
 		resp = got
 	}
 	resp.Fence = h.fenceOf(s)
-	resp.Refusal, err = told(err)
+	resp.Refusal, err = s.told(err)
 	return resp, err
 }
 
@@ -261,7 +261,7 @@ func (h *Host) GetCursor(ctx context.Context, req *hostv1.GetCursorRequest) (*ho
 	if err == nil {
 		resp.User, resp.Agent = got.GetUserPointer(), got.GetAgentPointer()
 	}
-	resp.Refusal, err = told(err)
+	resp.Refusal, err = s.told(err)
 	return resp, err
 }
 

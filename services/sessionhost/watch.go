@@ -55,7 +55,7 @@ func stream[E any](
 
 // statusOf is what a stream that cannot begin answers.
 func statusOf(err error) error {
-	r, status := told(err)
+	r, status := (*session)(nil).told(err)
 	if r != nil {
 		return refusal.Unavailable(r.GetSentence())
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
 
 	commonv1 "fairlead.dev/gen/fairlead/common/v1"
 	hostv1 "fairlead.dev/gen/fairlead/host/v1"
@@ -370,4 +371,47 @@ func TestSequenceThatCannotBeUnderstoodIsAStatus(t *testing.T) {
 	}
 	s.Untouched(t, 0)
 	finished(t, a.Sequence("twelve", keys(slices.Repeat([]string{"1"}, 12)...)...), 12, 12)
+}
+
+// C5.1: what holds the session is what a sequence is refused with, as any other act.
+func TestSequenceUnderAHoldIsToldTheHold(t *testing.T) {
+	for _, w := range words() {
+		t.Run(w.name, func(t *testing.T) {
+			s := harness.Start(t, harness.Options{})
+			user := s.User()
+			a := ready(t, s, calculator, "Calculator")
+			w.say(user, a)
+			a.Fence = a.State().GetFence()
+			events, err := a.SequenceOf(a.Context(), &hostv1.ActSequenceRequest{
+				ActId: "held", Frame: a.Frame.GetFrame(), Steps: keys("1", "2"),
+			}, func(*hostv1.ActSequenceResponse) {})
+			s.Must(err)
+			r := events[len(events)-1].GetRefusal()
+			if len(events) != 1 || r.GetCode() != w.code || r.GetFrameStillCurrent() {
+				t.Errorf("%v", events)
+			}
+			s.Untouched(t, 0)
+		})
+	}
+}
+
+// C3.9: a sequence stops with the frame it has, and the agent sees it.
+func TestSequenceThatStopsShowsTheFrameItHas(t *testing.T) {
+	s := harness.Start(t, harness.Options{})
+	a := ready(t, s, calculator, "Calculator")
+	events, err := a.SequenceOf(a.Context(), &hostv1.ActSequenceRequest{
+		ActId: "half", Frame: a.Frame.GetFrame(), Steps: keys("7", "no such key"),
+	}, func(*hostv1.ActSequenceResponse) {})
+	s.Must(err)
+	end, last := events[len(events)-1], events[len(events)-2].GetResult()
+	if end.GetCompletedSteps() != 1 || last.GetRefusal().GetCode() != refusal.TargetMissing ||
+		last.GetRefusal().GetClaimEnd() != commonv1.ClaimEnd_CLAIM_END_NONE || !last.GetRefusal().GetFrameStillCurrent() {
+		t.Fatalf("%v", events)
+	}
+	if !proto.Equal(end.GetObservation().GetFrame(), a.State().GetFrame()) {
+		t.Fatalf("the end shows %v, the frame is %v", end.GetObservation().GetFrame(), a.State().GetFrame())
+	}
+	a.Frame = end.GetObservation()
+	harness.Verified(t, a.Do(press(a, "8")), treeDelta)
+	s.Touched(t, 0, "7", "8")
 }

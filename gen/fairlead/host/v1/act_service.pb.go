@@ -730,7 +730,10 @@ type ActSequenceResponse struct {
 	// Steps that came out OK, in the last event.
 	CompletedSteps uint32 `protobuf:"varint,5,opt,name=completed_steps,json=completedSteps,proto3" json:"completed_steps,omitempty"`
 	// Whether this is the last event.
-	Last          bool `protobuf:"varint,6,opt,name=last,proto3" json:"last,omitempty"`
+	Last bool `protobuf:"varint,6,opt,name=last,proto3" json:"last,omitempty"`
+	// The current frame, in the last event, where the last step that was begun returned none
+	// and the frame of the step before it still stands.
+	Observation   *v1.Observation `protobuf:"bytes,7,opt,name=observation,proto3" json:"observation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -805,6 +808,13 @@ func (x *ActSequenceResponse) GetLast() bool {
 		return x.Last
 	}
 	return false
+}
+
+func (x *ActSequenceResponse) GetObservation() *v1.Observation {
+	if x != nil {
+		return x.Observation
+	}
+	return nil
 }
 
 // GetActRequest names an act.
@@ -1002,14 +1012,15 @@ const file_fairlead_host_v1_act_service_proto_rawDesc = "" +
 	"\xbaH\x03\xc8\x01\x01\xc8\xf3\x18\x01R\x05frame\x12D\n" +
 	"\x05steps\x18\x06 \x03(\v2\x1e.fairlead.host.v1.SequenceStepB\x0e\xbaH\a\x92\x01\x04\b\x01\x10\f\xc8\xf3\x18\x03R\x05steps\x123\n" +
 	"\x05after\x18\a \x01(\v2\x17.fairlead.host.v1.AfterB\x04\xc8\xf3\x18\x01R\x05after\x126\n" +
-	"\x04hint\x18\b \x01(\v2\x1c.fairlead.host.v1.TargetHintB\x04\xc8\xf3\x18\x01R\x04hint\"\xa9\x02\n" +
+	"\x04hint\x18\b \x01(\v2\x1c.fairlead.host.v1.TargetHintB\x04\xc8\xf3\x18\x01R\x04hint\"\xf2\x02\n" +
 	"\x13ActSequenceResponse\x125\n" +
 	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12;\n" +
 	"\arefusal\x18\x02 \x01(\v2\x1b.fairlead.common.v1.RefusalB\x04\xc8\xf3\x18\x01R\arefusal\x12\x18\n" +
 	"\x04step\x18\x03 \x01(\rB\x04\xc8\xf3\x18\x01R\x04step\x12;\n" +
 	"\x06result\x18\x04 \x01(\v2\x1d.fairlead.host.v1.ActResponseB\x04\xc8\xf3\x18\x03R\x06result\x12-\n" +
 	"\x0fcompleted_steps\x18\x05 \x01(\rB\x04\xc8\xf3\x18\x01R\x0ecompletedSteps\x12\x18\n" +
-	"\x04last\x18\x06 \x01(\bB\x04\xc8\xf3\x18\x01R\x04last\"\xb6\x01\n" +
+	"\x04last\x18\x06 \x01(\bB\x04\xc8\xf3\x18\x01R\x04last\x12G\n" +
+	"\vobservation\x18\a \x01(\v2\x1f.fairlead.common.v1.ObservationB\x04\xc8\xf3\x18\x01R\vobservation\"\xb6\x01\n" +
 	"\rGetActRequest\x125\n" +
 	"\x05fence\x18\x01 \x01(\v2\x19.fairlead.common.v1.FenceB\x04\xc8\xf3\x18\x01R\x05fence\x12D\n" +
 	"\asession\x18\x02 \x01(\v2\x1e.fairlead.common.v1.SessionRefB\n" +
@@ -1112,23 +1123,24 @@ var file_fairlead_host_v1_act_service_proto_depIdxs = []int32{
 	13, // 28: fairlead.host.v1.ActSequenceResponse.fence:type_name -> fairlead.common.v1.Fence
 	17, // 29: fairlead.host.v1.ActSequenceResponse.refusal:type_name -> fairlead.common.v1.Refusal
 	5,  // 30: fairlead.host.v1.ActSequenceResponse.result:type_name -> fairlead.host.v1.ActResponse
-	13, // 31: fairlead.host.v1.GetActRequest.fence:type_name -> fairlead.common.v1.Fence
-	14, // 32: fairlead.host.v1.GetActRequest.session:type_name -> fairlead.common.v1.SessionRef
-	13, // 33: fairlead.host.v1.GetActResponse.fence:type_name -> fairlead.common.v1.Fence
-	17, // 34: fairlead.host.v1.GetActResponse.refusal:type_name -> fairlead.common.v1.Refusal
-	1,  // 35: fairlead.host.v1.GetActResponse.state:type_name -> fairlead.host.v1.ActState
-	5,  // 36: fairlead.host.v1.GetActResponse.result:type_name -> fairlead.host.v1.ActResponse
-	4,  // 37: fairlead.host.v1.ActService.Act:input_type -> fairlead.host.v1.ActRequest
-	7,  // 38: fairlead.host.v1.ActService.ActSequence:input_type -> fairlead.host.v1.ActSequenceRequest
-	9,  // 39: fairlead.host.v1.ActService.GetAct:input_type -> fairlead.host.v1.GetActRequest
-	5,  // 40: fairlead.host.v1.ActService.Act:output_type -> fairlead.host.v1.ActResponse
-	8,  // 41: fairlead.host.v1.ActService.ActSequence:output_type -> fairlead.host.v1.ActSequenceResponse
-	10, // 42: fairlead.host.v1.ActService.GetAct:output_type -> fairlead.host.v1.GetActResponse
-	40, // [40:43] is the sub-list for method output_type
-	37, // [37:40] is the sub-list for method input_type
-	37, // [37:37] is the sub-list for extension type_name
-	37, // [37:37] is the sub-list for extension extendee
-	0,  // [0:37] is the sub-list for field type_name
+	23, // 31: fairlead.host.v1.ActSequenceResponse.observation:type_name -> fairlead.common.v1.Observation
+	13, // 32: fairlead.host.v1.GetActRequest.fence:type_name -> fairlead.common.v1.Fence
+	14, // 33: fairlead.host.v1.GetActRequest.session:type_name -> fairlead.common.v1.SessionRef
+	13, // 34: fairlead.host.v1.GetActResponse.fence:type_name -> fairlead.common.v1.Fence
+	17, // 35: fairlead.host.v1.GetActResponse.refusal:type_name -> fairlead.common.v1.Refusal
+	1,  // 36: fairlead.host.v1.GetActResponse.state:type_name -> fairlead.host.v1.ActState
+	5,  // 37: fairlead.host.v1.GetActResponse.result:type_name -> fairlead.host.v1.ActResponse
+	4,  // 38: fairlead.host.v1.ActService.Act:input_type -> fairlead.host.v1.ActRequest
+	7,  // 39: fairlead.host.v1.ActService.ActSequence:input_type -> fairlead.host.v1.ActSequenceRequest
+	9,  // 40: fairlead.host.v1.ActService.GetAct:input_type -> fairlead.host.v1.GetActRequest
+	5,  // 41: fairlead.host.v1.ActService.Act:output_type -> fairlead.host.v1.ActResponse
+	8,  // 42: fairlead.host.v1.ActService.ActSequence:output_type -> fairlead.host.v1.ActSequenceResponse
+	10, // 43: fairlead.host.v1.ActService.GetAct:output_type -> fairlead.host.v1.GetActResponse
+	41, // [41:44] is the sub-list for method output_type
+	38, // [38:41] is the sub-list for method input_type
+	38, // [38:38] is the sub-list for extension type_name
+	38, // [38:38] is the sub-list for extension extendee
+	0,  // [0:38] is the sub-list for field type_name
 }
 
 func init() { file_fairlead_host_v1_act_service_proto_init() }

@@ -17,7 +17,7 @@ import (
 
 // Bounds of a log.
 const (
-	eventsMax = 256  // of one session; then the oldest is forgotten
+	eventsMax = 256  // of one session and class; then the oldest is forgotten
 	openMax   = 256  // sessions that have not ended, as many as a host has; then the oldest counts as ended
 	allMax    = 4096 // of all lines together, for whoever asks about all
 	endedMax  = 32   // sessions that have; then the one that ended first is forgotten
@@ -88,10 +88,36 @@ type Log struct {
 	seq         uint64
 	lines       map[ident.SessionID]*line
 	open, ended []ident.SessionID // oldest first
+	gone        int               // events of lines that were forgotten as a whole
 }
 
-// line is a ring: once it is full, the oldest event stands where the next one goes.
-type line struct {
+// class is whose doing an event is. Each class of a line has a ring of its own, so that
+// no agent can push what the user said out of its line, nor its acts by its turns.
+type class int
+
+const (
+	byUser class = iota // words, holds and ends
+	byAct
+	byAgent
+	classes
+)
+
+func (k Kind) class() class {
+	switch k {
+	case ActSent, ActEnded:
+		return byAct
+	case TurnBegun, TurnEnded, Observed, LeaseGranted, LeaseEnded, KeyboardGranted, KeyboardRevoked:
+		return byAgent
+	default:
+		return byUser
+	}
+}
+
+// line is a ring for each class: once it is full, the oldest event stands where the next
+// one goes.
+type line [classes]ring
+
+type ring struct {
 	events    []Event
 	forgotten int
 }
@@ -99,11 +125,11 @@ type line struct {
 // Add numbers an event, keeps it in its session's line and returns it as kept. A line
 // begins with SessionOpened: an event of a session that has no line, because it was
 // never opened or ended too long ago, is numbered and not kept, so that a late event
-// cannot begin a line that nobody would end.
+// cannot begin a line that nobody would end. Events of no session have a line of their own.
 func (l *Log) Add(e Event) Event {
 	l.seq++
 	e.Seq = l.seq
-	if e.Kind == SessionOpened && l.lines[e.Session] == nil {
+	if (e.Kind == SessionOpened || e.Session == "") && l.lines[e.Session] == nil {
 		l.begin(e.Session)
 	}
 	if n := l.lines[e.Session]; n != nil {
@@ -114,22 +140,36 @@ func (l *Log) Add(e Event) Event {
 
 // Of returns a session's events, oldest first, and how many older ones were forgotten.
 func (l *Log) Of(session ident.SessionID) (events []Event, forgotten int) {
-	n := l.lines[session]
-	if n == nil {
-		return nil, 0
+	if n := l.lines[session]; n != nil {
+		events, forgotten = n.all()
 	}
-	oldest := n.forgotten % eventsMax
-	return slices.Concat(n.events[oldest:], n.events[:oldest]), n.forgotten
+	return events, forgotten
+}
+
+// all is the events of a line in their order, and how many older ones were forgotten.
+func (n *line) all() (events []Event, forgotten int) {
+	for i := range n {
+		events = append(events, n[i].events...)
+		forgotten += n[i].forgotten
+	}
+	inOrder(events)
+	return events, forgotten
+}
+
+func inOrder(events []Event) {
+	slices.SortFunc(events, func(a, b Event) int { return cmp.Compare(a.Seq, b.Seq) })
 }
 
 // All returns the latest events of all lines, oldest first, at most allMax, and how many
 // older ones are not among them.
 func (l *Log) All() (events []Event, forgotten int) {
+	forgotten = l.gone
 	for _, n := range l.lines {
-		events = append(events, n.events...)
-		forgotten += n.forgotten
+		own, older := n.all()
+		events = append(events, own...)
+		forgotten += older
 	}
-	slices.SortFunc(events, func(a, b Event) int { return cmp.Compare(a.Seq, b.Seq) })
+	inOrder(events)
 	if over := len(events) - allMax; over > 0 {
 		events, forgotten = events[over:], forgotten+over
 	}
@@ -146,27 +186,33 @@ func (l *Log) End(session ident.SessionID) {
 	l.open = slices.Delete(l.open, i, i+1)
 	l.ended = append(l.ended, session)
 	if len(l.ended) > endedMax {
+		own, older := l.lines[l.ended[0]].all()
+		l.gone += len(own) + older
 		delete(l.lines, l.ended[0])
 		l.ended = l.ended[1:]
 	}
 }
 
 func (l *Log) begin(session ident.SessionID) {
-	if len(l.open) >= openMax {
-		l.End(l.open[0])
-	}
 	if l.lines == nil {
 		l.lines = map[ident.SessionID]*line{}
 	}
 	l.lines[session] = &line{}
+	if session == "" {
+		return // what is about no session has no end
+	}
 	l.open = append(l.open, session)
+	if len(l.open) > openMax {
+		l.End(l.open[0])
+	}
 }
 
 func (n *line) add(e Event) {
-	if len(n.events) < eventsMax {
-		n.events = append(n.events, e)
+	r := &n[e.Kind.class()]
+	if len(r.events) < eventsMax {
+		r.events = append(r.events, e)
 		return
 	}
-	n.events[n.forgotten%eventsMax] = e
-	n.forgotten++
+	r.events[r.forgotten%eventsMax] = e
+	r.forgotten++
 }

@@ -49,16 +49,56 @@ func TestEveryKindHasItsOwnWords(t *testing.T) {
 func TestAFullLineForgetsItsOldestAndSaysHowMany(t *testing.T) {
 	var l Log
 	l.Add(Event{Session: "s", Kind: SessionOpened})
-	for range eventsMax - 1 {
+	for range eventsMax {
 		l.Add(Event{Session: "s", Kind: Observed})
 	}
-	if events, forgotten := l.Of("s"); len(events) != eventsMax || forgotten != 0 || events[0].Kind != SessionOpened {
-		t.Errorf("%d events, %d forgotten, first %v", len(events), forgotten, events[0].Kind)
+	if events, forgotten := l.Of("s"); len(events) != eventsMax+1 || forgotten != 0 {
+		t.Errorf("%d events, %d forgotten", len(events), forgotten)
 	}
-	l.Add(Event{Session: "s", Kind: Stopped})
+	l.Add(Event{Session: "s", Kind: TurnBegun})
 	events, forgotten := l.Of("s")
-	if len(events) != eventsMax || forgotten != 1 || events[0].Seq != 2 || events[eventsMax-1].Kind != Stopped {
-		t.Errorf("%d events, %d forgotten, from %d to %v", len(events), forgotten, events[0].Seq, events[eventsMax-1].Kind)
+	if len(events) != eventsMax+1 || forgotten != 1 || events[1].Seq != 3 || events[eventsMax].Kind != TurnBegun {
+		t.Errorf("%d events, %d forgotten, from %d to %v", len(events), forgotten, events[1].Seq, events[eventsMax].Kind)
+	}
+}
+
+// C12.4: no agent can push what the user said, or what it did, out of its line.
+func TestTurnsAndLooksPushOutNeitherWordsNorActs(t *testing.T) {
+	var l Log
+	for _, k := range []Kind{SessionOpened, Stopped, ActSent, ActEnded} {
+		l.Add(Event{Session: "s", Kind: k})
+	}
+	for range 10 * eventsMax {
+		l.Add(Event{Session: "s", Kind: TurnBegun})
+		l.Add(Event{Session: "s", Kind: Observed})
+	}
+	events, forgotten := l.Of("s")
+	if len(events) != eventsMax+4 || forgotten != 19*eventsMax || events[1].Kind != Stopped || events[3].Kind != ActEnded {
+		t.Errorf("%d events, %d forgotten, %v, %v", len(events), forgotten, events[1].Kind, events[3].Kind)
+	}
+}
+
+func TestWhatIsForgottenAsAWholeIsCounted(t *testing.T) {
+	var l Log
+	for i := range endedMax + 1 {
+		s := ident.SessionID(fmt.Sprint(i))
+		l.Add(Event{Session: s, Kind: SessionOpened})
+		l.Add(Event{Session: s, Kind: Stopped})
+		l.End(s)
+	}
+	if events, forgotten := l.All(); len(events) != 2*endedMax || forgotten != 2 {
+		t.Errorf("%d events, %d forgotten", len(events), forgotten)
+	}
+}
+
+func TestWhatIsAboutNoSessionIsKept(t *testing.T) {
+	var l Log
+	l.Add(Event{Kind: StoppedAll})
+	for i := range openMax + endedMax {
+		l.Add(Event{Session: ident.SessionID(fmt.Sprint(i)), Kind: SessionOpened})
+	}
+	if events, _ := l.Of(""); len(events) != 1 || events[0].Kind != StoppedAll {
+		t.Errorf("%v", events)
 	}
 }
 
@@ -175,10 +215,10 @@ func TestALogIsTheLatestEventsOfEachSessionInOrder(t *testing.T) {
 				}
 				for i := range 61 {
 					s := ident.SessionID(fmt.Sprint(i))
-					want := all[s]
-					skip := max(0, len(want)-eventsMax)
-					if events, forgotten := l.Of(s); forgotten != skip || !slices.Equal(events, want[skip:]) {
-						t.Fatalf("%s: %d events, %d forgotten, want %d, %d", s, len(events), forgotten, len(want)-skip, skip)
+					want := latest(all[s])
+					skip := len(all[s]) - len(want)
+					if events, forgotten := l.Of(s); forgotten != skip || !slices.Equal(events, want) {
+						t.Fatalf("%s: %d events, %d forgotten, want %d, %d", s, len(events), forgotten, len(want), skip)
 					}
 				}
 			},
@@ -209,4 +249,17 @@ func TestAllIsTheLatestOfAllLinesInOrder(t *testing.T) {
 	if events[len(events)-1].Seq != l.seq {
 		t.Error("the latest event is missing")
 	}
+}
+
+// latest is what is left of a line: the latest events of each class, in their order.
+func latest(all []Event) (left []Event) {
+	var n [classes]int
+	for _, e := range slices.Backward(all) {
+		if c := e.Kind.class(); n[c] < eventsMax {
+			n[c]++
+			left = append(left, e)
+		}
+	}
+	slices.Reverse(left)
+	return left
 }
