@@ -126,8 +126,12 @@ func (st *state) suffer(m mark) (cancel bool) {
 	case markLeaseEnded:
 		st.permits.drop()
 	}
-	// The user's words are told also when they change nothing any more.
-	if c.told != 0 && (!c.moves || st.machine != before || spoken[m.kind].fact != 0) {
+	tells := c.told != 0 && (!c.moves || st.machine != before)
+	if spoken[m.kind].fact != 0 {
+		// A word is told once, also when it changes nothing any more.
+		tells = !st.said[m.kind]
+	}
+	if tells {
 		st.note(c.told)
 	}
 	if c.cancels {
