@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,9 +25,15 @@ var errNotHeld = errors.New("this session is neither stopped nor paused")
 // errNoneHeld is told when there is nothing to resume at all.
 var errNoneHeld = errors.New("nothing is stopped or paused")
 
+// user is the user's socket: the words, and looks at what is true after them.
+type user struct {
+	hostv1.ControlServiceClient
+	hostv1.StatusServiceClient
+}
+
 // saying says one of the user's words and returns what happened and what can be done next.
 // The suffix makes the commands it names find this instance.
-type saying func(ctx context.Context, c hostv1.ControlServiceClient, session, suffix string) (string, error)
+type saying func(ctx context.Context, u user, session, suffix string) (string, error)
 
 // word is one of the user's words (C12.1), as a command.
 type word struct {
@@ -42,14 +50,15 @@ func stopCommand() *cobra.Command {
 		verb:  "stop",
 		short: "Stop an agent's session now, or all of them",
 		long: `Stops a session: what it asked for until now is refused, its act in flight is cancelled, its
-leases and its turn end. It may do nothing until you resume it.
+leases and its turn end. It may do nothing until you resume it. Its agent may open another
+session; only --all prevents that.
 
 With --all it is the kill switch: every session is stopped, and none can be opened until
 you resume all. Pressed again it changes nothing.`,
 		examples: `
   fairlead stop --all                            everything, at once`,
 		one: order{
-			happened: "Stopped; its leases ended.", until: "It may do nothing until:",
+			stops: true, happened: "Stopped; its leases ended.", until: "It may do nothing until:",
 			call: func(ctx context.Context, c hostv1.ControlServiceClient, session string) (answered, error) {
 				return c.Stop(ctx, &hostv1.StopRequest{SessionId: session})
 			},
@@ -64,9 +73,9 @@ func pauseCommand() *cobra.Command {
 		short: "Hold an agent's session; it keeps its leases",
 		long: `Holds a session: its act in flight is cancelled, and it may do nothing until you resume it. It
 keeps its leases and the menus it opened. Resumed, it goes on with them, after it has
-looked again.`,
+looked again. What a stop or a take-over ended before does not come back.`,
 		one: order{
-			happened: "Paused; it keeps its leases.", until: "Let it go on with:",
+			happened: "Paused; it keeps the leases it still has.", until: "Let it go on with:",
 			call: func(ctx context.Context, c hostv1.ControlServiceClient, session string) (answered, error) {
 				return c.Pause(ctx, &hostv1.PauseRequest{SessionId: session})
 			},
@@ -116,11 +125,11 @@ func (w word) command() *cobra.Command {
 		Example: fmt.Sprintf("  fairlead %s s-2mzq4c6vbnhd3xq7k5jt2w6y4e\n  fairlead %-37s by the beginning of its id%s",
 			w.verb, w.verb+" s-2mzq4c6v", w.examples),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return control(cmd, dir, func(ctx context.Context, c hostv1.ControlServiceClient) (string, error) {
+			return control(cmd, dir, func(ctx context.Context, u user) (string, error) {
 				if all {
-					return w.all(ctx, c, "", suffix(dir))
+					return w.all(ctx, u, "", suffix(dir))
 				}
-				return w.one(ctx, c, args[0], suffix(dir))
+				return w.one(ctx, u, args[0], suffix(dir))
 			})
 		},
 	}
@@ -143,36 +152,49 @@ type order struct {
 	call func(ctx context.Context, c hostv1.ControlServiceClient, session string) (answered, error)
 	// happened says what it did, and until what ends it; the command for that follows.
 	happened, until string
+	// stops says that it is the stop. Any other order changes nothing for a stopped session.
+	stops bool
 }
 
-func (o order) say(ctx context.Context, c hostv1.ControlServiceClient, typed, suffix string) (string, error) {
-	flying := false
-	err := byName(ctx, c, typed, errNoSession, func(session string) (bool, error) {
-		r, err := o.call(ctx, c, session)
+func (o order) say(ctx context.Context, u user, typed, suffix string) (string, error) {
+	flying, met := false, ""
+	err := byName(ctx, u, typed, errNoSession, func(session string) (bool, error) {
+		r, err := o.call(ctx, u, session)
 		if err != nil {
 			return false, err
 		}
-		flying = r.GetActInFlight()
+		flying, met = r.GetActInFlight(), session
 		return r.GetKnown(), nil
 	})
 	if err != nil {
 		return "", err
 	}
-	said := o.happened
+	said, until := o.happened, o.until
+	if !o.stops && u.isStopped(ctx, met) {
+		said, until = "It stays stopped; its leases ended with the stop.", "It may do nothing until:"
+	}
 	if flying {
 		said += " An act was in flight; its outcome is still told."
 	}
-	return said + " " + o.until + " fairlead resume " + typed + suffix, nil
+	said += " " + until + " fairlead resume " + typed + suffix
+	if o.stops && !u.allStopped(ctx) {
+		// A stop of one session holds no OpenSession; only the stop of all does (C4.3).
+		said += "\nIts agent may open another session. To prevent that: fairlead stop --all" + suffix
+	}
+	return said, nil
 }
 
-func stopAll(ctx context.Context, c hostv1.ControlServiceClient, _, suffix string) (string, error) {
-	r, err := c.StopAll(ctx, &hostv1.StopAllRequest{})
+func stopAll(ctx context.Context, u user, _, suffix string) (string, error) {
+	r, err := u.StopAll(ctx, &hostv1.StopAllRequest{})
 	if err != nil {
 		return "", err
 	}
 	said := fmt.Sprintf("Stopped everything: %s.", count(uint64(r.GetStopped()), "session"))
 	if r.GetStopped() == 0 {
 		said = "Everything is stopped; no session was running."
+		if len(u.open(ctx)) > 0 {
+			said = "Every session was stopped already."
+		}
 	}
 	if n := r.GetActsInFlight(); n > 0 {
 		said += fmt.Sprintf(" In flight: %s; what came of it is still told.", count(uint64(n), "act"))
@@ -180,19 +202,53 @@ func stopAll(ctx context.Context, c hostv1.ControlServiceClient, _, suffix strin
 	return said + " No session can be opened until: fairlead resume --all" + suffix, nil
 }
 
-func resumeOne(ctx context.Context, c hostv1.ControlServiceClient, typed, _ string) (string, error) {
-	err := byName(ctx, c, typed, errNotHeld, func(session string) (bool, error) {
-		r, err := c.Resume(ctx, &hostv1.ResumeRequest{SessionId: session})
+func resumeOne(ctx context.Context, u user, typed, suffix string) (string, error) {
+	err := byName(ctx, u, typed, errNotHeld, func(session string) (bool, error) {
+		r, err := u.Resume(ctx, &hostv1.ResumeRequest{SessionId: session})
 		return r.GetResumed(), err
 	})
 	if err != nil {
 		return "", err
 	}
-	return "Resumed. The agent looks again before it acts; after a stop or a take-over it has no leases.", nil
+	said := "Resumed. The agent looks again before it acts; after a stop or a take-over it has no leases."
+	if u.allStopped(ctx) {
+		said += "\nYour stop of everything still stands: no session can be opened until: fairlead resume --all" + suffix
+	}
+	return said, nil
 }
 
-func resumeAll(ctx context.Context, c hostv1.ControlServiceClient, _, _ string) (string, error) {
-	r, err := c.Resume(ctx, &hostv1.ResumeRequest{})
+// lookMax bounds a look at what is true after a word. The word was said by then: a look
+// that fails or is late must not look like a word that was not heard, so we only say less.
+const lookMax = 2 * time.Second
+
+// open looks which sessions are open.
+func (u user) open(ctx context.Context) []*hostv1.OpenSession {
+	ctx, cancel := context.WithTimeout(ctx, lookMax)
+	defer cancel()
+	list, err := u.ListSessions(ctx, &hostv1.ListSessionsRequest{})
+	if err != nil {
+		return nil
+	}
+	return list.GetSessions()
+}
+
+// isStopped looks whether the user's stop holds a session.
+func (u user) isStopped(ctx context.Context, session string) bool {
+	return slices.ContainsFunc(u.open(ctx), func(s *hostv1.OpenSession) bool {
+		return s.GetSessionId() == session && slices.Contains(s.GetHolds(), hostv1.Hold_HOLD_STOPPED)
+	})
+}
+
+// allStopped looks whether the stop of everything stands.
+func (u user) allStopped(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, lookMax)
+	defer cancel()
+	s, err := u.GetStatus(ctx, &hostv1.GetStatusRequest{})
+	return err == nil && s.GetStoppedAll()
+}
+
+func resumeAll(ctx context.Context, u user, _, _ string) (string, error) {
+	r, err := u.Resume(ctx, &hostv1.ResumeRequest{})
 	switch {
 	case err != nil:
 		return "", err
@@ -281,9 +337,7 @@ func count(n uint64, what string) string {
 }
 
 // control makes one call on the user's socket and prints what came of it.
-func control(
-	cmd *cobra.Command, dir string, call func(context.Context, hostv1.ControlServiceClient) (string, error),
-) error {
+func control(cmd *cobra.Command, dir string, call func(context.Context, user) (string, error)) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(cmd.Context()), callMax)
 	defer cancel()
 	conn, err := connect(ctx, orDefault(dir), "user")
@@ -291,7 +345,7 @@ func control(
 		return err
 	}
 	defer conn.Close()
-	said, err := call(ctx, hostv1.NewControlServiceClient(conn))
+	said, err := call(ctx, user{hostv1.NewControlServiceClient(conn), hostv1.NewStatusServiceClient(conn)})
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,7 +23,10 @@ import (
 // calls changed that.
 type fakeHost struct {
 	hostv1.UnimplementedControlServiceServer
+	hostv1.UnimplementedStatusServiceServer
 	dir string
+	// blind says that nobody is told what is held.
+	blind bool
 	// flying says that every order comes upon an act in flight.
 	flying bool
 	events []*hostv1.TimelineEvent
@@ -34,9 +38,10 @@ type fakeHost struct {
 	watchOn chan struct{}
 	end     func()
 
-	mu   sync.Mutex
-	held map[string]bool
-	said []string
+	mu         sync.Mutex
+	held       map[string][]hostv1.Hold
+	stoppedAll bool
+	said       []string
 }
 
 // serveFake serves the fake with the chain every host has, until the test ends.
@@ -47,9 +52,9 @@ func serveFake(t *testing.T, h *fakeHost, open ...string) *fakeHost {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	h.dir, h.held = dir, map[string]bool{}
+	h.dir, h.held = dir, map[string][]hostv1.Hold{}
 	for _, s := range open {
-		h.held[s] = false
+		h.held[s] = nil
 	}
 	l, err := peersock.Listen(filepath.Join(dir, "user"), "host.sock")
 	if err != nil {
@@ -63,6 +68,7 @@ func serveFake(t *testing.T, h *fakeHost, open ...string) *fakeHost {
 		t.Fatal(err)
 	}
 	hostv1.RegisterControlServiceServer(s, h)
+	hostv1.RegisterStatusServiceServer(s, h)
 	done := make(chan struct{})
 	go func() { defer close(done); _ = s.Serve(l) }()
 	h.end = sync.OnceFunc(func() { s.Stop(); <-done })
@@ -82,7 +88,11 @@ func (h *fakeHost) order(word, session string) (known bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if _, known = h.held[session]; known {
-		h.held[session] = true
+		hold := hostv1.Hold_HOLD_PAUSED
+		if word == "stop" {
+			hold = hostv1.Hold_HOLD_STOPPED
+		}
+		h.held[session] = append(h.held[session], hold)
 		h.said = append(h.said, word+" "+session)
 	}
 	return known
@@ -105,11 +115,12 @@ func (h *fakeHost) StopAll(context.Context, *hostv1.StopAllRequest) (*hostv1.Sto
 	defer h.mu.Unlock()
 	r := &hostv1.StopAllResponse{}
 	for s, held := range h.held {
-		if !held {
+		if !slices.Contains(held, hostv1.Hold_HOLD_STOPPED) {
 			r.Stopped++
 		}
-		h.held[s] = true
+		h.held[s] = append(held, hostv1.Hold_HOLD_STOPPED)
 	}
+	h.stoppedAll = true
 	if h.flying {
 		r.ActsInFlight = uint32(len(h.held))
 	}
@@ -121,9 +132,12 @@ func (h *fakeHost) Resume(_ context.Context, r *hostv1.ResumeRequest) (*hostv1.R
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	resp := &hostv1.ResumeResponse{}
+	if r.GetSessionId() == "" {
+		resp.Resumed, h.stoppedAll = h.stoppedAll, false
+	}
 	for s, held := range h.held {
-		if held && (r.GetSessionId() == "" || r.GetSessionId() == s) {
-			resp.Resumed, h.held[s] = true, false
+		if len(held) > 0 && (r.GetSessionId() == "" || r.GetSessionId() == s) {
+			resp.Resumed, h.held[s] = true, nil
 		}
 	}
 	if resp.GetResumed() {
@@ -135,12 +149,26 @@ func (h *fakeHost) Resume(_ context.Context, r *hostv1.ResumeRequest) (*hostv1.R
 func (h *fakeHost) ListSessions(context.Context, *hostv1.ListSessionsRequest) (*hostv1.ListSessionsResponse, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.blind {
+		return nil, errBlind
+	}
 	r := &hostv1.ListSessionsResponse{}
-	for s := range h.held {
-		r.Sessions = append(r.Sessions, &hostv1.OpenSession{SessionId: s})
+	for s, held := range h.held {
+		r.Sessions = append(r.Sessions, &hostv1.OpenSession{SessionId: s, Holds: held})
 	}
 	return r, nil
 }
+
+func (h *fakeHost) GetStatus(context.Context, *hostv1.GetStatusRequest) (*hostv1.GetStatusResponse, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.blind {
+		return nil, errBlind
+	}
+	return &hostv1.GetStatusResponse{StoppedAll: h.stoppedAll}, nil
+}
+
+var errBlind = errors.New("nobody is told")
 
 func (h *fakeHost) GetTimeline(
 	_ context.Context, r *hostv1.GetTimelineRequest,

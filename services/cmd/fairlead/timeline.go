@@ -37,8 +37,8 @@ func timelineCommand() *cobra.Command {
 		Use:   "timeline [SESSION]",
 		Short: "Show what happened to sessions, and go on showing it",
 		Long: `Shows what happened, to one session or lately to all, one line for each event, oldest first:
-when, to which session, and what. It tells codes and ids, never what stands on the desk.
-The host forgets the oldest events and says how many.
+when, to which session ("all" for what you said to all), and what. It tells codes and ids,
+never what stands on the desk. The host forgets the oldest events and says how many.
 
 With --follow it goes on with what happens, until you interrupt it or the host ends.`,
 		Example: `  fairlead timeline
@@ -207,7 +207,7 @@ func (p *printer) print(e *hostv1.TimelineEvent) error {
 		return p.printJSON(e)
 	}
 	at := time.UnixMilli(int64(e.GetUnixMs())).Local().Format("Jan _2 15:04:05.000")
-	_, err := fmt.Fprintf(p.out, "%s  %s  %s\n", at, p.label(e.GetSessionId()), told(e))
+	_, err := fmt.Fprintf(p.out, "%s  %-*s  %s\n", at, labelMin, p.label(e.GetSessionId()), told(e))
 	return err
 }
 
@@ -229,8 +229,11 @@ func (p *printer) printJSON(e *hostv1.TimelineEvent) error {
 const labelMin = len("s-2mzq4c6v")
 
 // label is as much of a session's id as tells it apart from the others seen. The
-// commands take it in place of the whole id.
+// commands take it in place of the whole id. An event without one concerns all.
 func (p *printer) label(id string) string {
+	if id == "" {
+		return "all"
+	}
 	n := min(labelMin, len(id))
 	for other := range p.seen {
 		for other != id && n < len(id) && strings.HasPrefix(other, id[:n]) {
@@ -279,7 +282,7 @@ var happened = map[hostv1.TimelineKind]string{
 	hostv1.TimelineKind_TIMELINE_KIND_ACT_SENT:          "act sent",
 	hostv1.TimelineKind_TIMELINE_KIND_ACT_ENDED:         "act ended",
 	hostv1.TimelineKind_TIMELINE_KIND_STOPPED:           "stopped by the user",
-	hostv1.TimelineKind_TIMELINE_KIND_STOPPED_ALL:       "stopped by the user, with all",
+	hostv1.TimelineKind_TIMELINE_KIND_STOPPED_ALL:       "stopped by the user with --all",
 	hostv1.TimelineKind_TIMELINE_KIND_RESUMED:           "resumed by the user",
 	hostv1.TimelineKind_TIMELINE_KIND_PAUSED:            "paused by the user",
 	hostv1.TimelineKind_TIMELINE_KIND_TAKEN_OVER:        "taken over by the user",

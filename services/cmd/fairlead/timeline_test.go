@@ -78,6 +78,26 @@ func TestTimelineIsOneLineForEachEvent(t *testing.T) {
 	}
 }
 
+// TestWhatWasSaidToAllNamesNoSession: the user's stop and resume of everything concern no
+// one session, and none may look as if they did.
+func TestWhatWasSaidToAllNamesNoSession(t *testing.T) {
+	h := serveFake(t, &fakeHost{events: []*hostv1.TimelineEvent{
+		event(1, "", hostv1.TimelineKind_TIMELINE_KIND_STOPPED_ALL),
+		event(2, "", hostv1.TimelineKind_TIMELINE_KIND_RESUMED),
+		event(3, two, hostv1.TimelineKind_TIMELINE_KIND_SESSION_OPENED),
+	}})
+	code, out, errs := h.run("timeline")
+	want := "Mar  4 12:00:00.001  all         stopped by the user with --all\n" +
+		"Mar  4 12:00:00.002  all         resumed by the user\n" +
+		"Mar  4 12:00:00.003  s-bbbbbbbb  session opened\n"
+	if code != 0 || out != want || errs != "" {
+		t.Errorf("exit code %d, %q\n%s\nwant\n%s", code, errs, out, want)
+	}
+	if code, out, _ := h.run("timeline", "--json"); code != 0 || strings.Contains(out, `"all"`) {
+		t.Errorf("exit code %d; JSON has a session that is none:\n%s", code, out)
+	}
+}
+
 func TestTheEndOfAnActIsToldOnce(t *testing.T) {
 	for want, e := range map[string]*hostv1.TimelineEvent{
 		"act ended a: ok":              ended(1, "a", commonv1.Outcome_OUTCOME_OK, 0),

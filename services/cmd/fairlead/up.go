@@ -45,7 +45,10 @@ func upCommand() *cobra.Command {
 		Long: `Starts policy, executor and host, and keeps them running until you stop it.
 
 Agents connect to the agent socket. What they may do is said by a bundle of rules;
-without one they may list the desk and nothing else.`,
+without one they may list the desk and nothing else.
+
+The log is not below --runtime-dir: all that you start share one, fairlead/fairlead.log below
+XDG_STATE_HOME (default: ~/.local/state).`,
 		Example: `  fairlead up --bundle rules.cedar         on this desktop, with these rules
   fairlead up --platform virtual           on a desktop that is only values in memory
   fairlead up --private-desktop            on an X11 desktop of its own, apart from yours`,
@@ -58,7 +61,7 @@ without one they may list the desk and nothing else.`,
 	f.StringVar(&o.bundle, "bundle", "", "file with the rules")
 	f.UintSliceVar(&o.agentUIDs, "agent-uid", nil, "user ids that may use the agent socket besides yours")
 	f.BoolVar(&o.debug, "debug", false, "open the debug sockets too")
-	f.StringVar(&o.runtimeDir, "runtime-dir", "", "where the sockets go (default: below XDG_RUNTIME_DIR)")
+	f.StringVar(&o.runtimeDir, "runtime-dir", "", "where the sockets go, not the log (default: below XDG_RUNTIME_DIR)")
 	return c
 }
 

@@ -57,6 +57,24 @@ func TestUpGoesOnWhenTheRulesAreInForce(t *testing.T) {
 	}
 }
 
+// TestUpSaysThatARuntimeDirDoesNotMoveTheLog holds the help to where the launcher puts it.
+func TestUpSaysThatARuntimeDirDoesNotMoveTheLog(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", "/s")
+	l, err := launcher.New(launcher.Options{
+		Version: "t", Platform: launcher.PlatformVirtual, BinDir: "/b", RuntimeDir: "/r",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	below, found := strings.CutPrefix(l.LogFile(), "/s/")
+	code, out, _ := (&fakeHost{}).run("up", "--help")
+	out = strings.Join(strings.Fields(out), " ")
+	says := "The log is not below --runtime-dir: all that you start share one, " + below + " below XDG_STATE_HOME"
+	if code != 0 || !found || !strings.Contains(out, says) {
+		t.Errorf("exit code %d; the log is %s; does not say %q:\n%s", code, l.LogFile(), says, out)
+	}
+}
+
 func TestOnlyTheDigestOfTheBundleIsInForce(t *testing.T) {
 	dir := t.TempDir()
 	bundle, pipe := filepath.Join(dir, "rules"), filepath.Join(dir, "pipe")
