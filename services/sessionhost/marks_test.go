@@ -139,3 +139,31 @@ func TestAPermitThatWasOnItsWayWhenPermitsWereTakenAwayIsNotKept(t *testing.T) {
 		}
 	}
 }
+
+// C5.3: an intervention ends after 1.5 s without the user's input, and input that comes
+// just as they are over counts.
+func TestInputInTheLastMomentKeepsTheHold(t *testing.T) {
+	h := &Host{cfg: Config{Generation: 1}, books: newBooks()}
+	for _, tc := range []struct {
+		name  string
+		marks []mark
+		held  bool
+	}{
+		{"nothing came", []mark{{kind: markCalm}}, false},
+		{"input came first", []mark{{kind: markInput}, {kind: markCalm}}, true},
+		{"input came too late", []mark{{kind: markCalm}, {kind: markInput}}, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s, calm := newSession(h, 0), newCalm()
+			defer calm.Stop()
+			st := newState(s.id, s.actKey, 1, h.books)
+			_, _ = st.begin("t")
+			st.machine = machine.Step(st.machine, machine.Intervene)
+			s.marks = tc.marks
+			s.heed(st, calm)
+			if held := st.machine.Holds.Has(machine.Intervention); held != tc.held || calm.runs != tc.held {
+				t.Errorf("held = %v, the time runs = %v", held, calm.runs)
+			}
+		})
+	}
+}

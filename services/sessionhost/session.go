@@ -168,6 +168,9 @@ func (s *session) heed(st *state, calm *calmTimer) (end bool) {
 	s.marks = nil
 	s.mu.Unlock()
 	for _, m := range marks {
+		if m.kind == markCalm && calm.runs {
+			continue // the user's input came in the moment in which the time was over
+		}
 		if st.suffer(m) {
 			s.cancel(st.inflight)
 		}
@@ -179,7 +182,7 @@ func (s *session) heed(st *state, calm *calmTimer) (end bool) {
 			st.said[m.kind] = true
 			s.host.afterWord(s, m.kind)
 		}
-		if m.kind == markInput && st.concerns(m.window) {
+		if m.kind == markInput && st.concerns(m.window) && st.machine.Holds.Has(machine.Intervention) {
 			calm.again()
 		}
 		end = end || m.kind == markEnd
@@ -278,9 +281,8 @@ func (t *calmTimer) follow(held bool) {
 
 // again starts the time over.
 func (t *calmTimer) again() {
-	if t.runs {
-		t.Reset(interventionCalm)
-	}
+	t.runs = true
+	t.Reset(interventionCalm)
 }
 
 func (t *calmTimer) fired() { t.runs = false }
