@@ -6,6 +6,7 @@ require (
 	buf.build/go/protovalidate v1.4.0
 	fairlead.dev/gen v0.0.0
 	github.com/cedar-policy/cedar-go v1.9.1
+	github.com/google/go-cmp v0.7.0
 	github.com/grpc-ecosystem/go-grpc-middleware/v2 v2.3.4
 	github.com/spf13/cobra v1.10.2
 	go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc v0.72.0

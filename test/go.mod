@@ -7,6 +7,7 @@ require (
 	fairlead.dev/gen v0.0.0
 	fairlead.dev/services v0.0.0
 	github.com/godbus/dbus/v5 v5.2.4
+	github.com/google/go-cmp v0.7.0
 	go.opentelemetry.io/otel/trace v1.47.0
 	go.uber.org/goleak v1.3.0
 	google.golang.org/grpc v1.85.0
