@@ -98,21 +98,6 @@ func (b *Board) Revoke(s ident.SessionID) (Owner, bool) {
 	return had, ok
 }
 
-// RevokeWindow takes away every target bound to a window: the user's own input went
-// into it, or it or its page changed. The window id decides alone: an owner whose
-// window's id names another window by now has lost its window too.
-func (b *Board) RevokeWindow(executor ident.Generation, w ident.Window) []Owner {
-	return b.revoke(func(had Owner) bool { return had.Executor == executor && had.Window.ID == w.ID })
-}
-
-// RevokeExecutor takes away every target on an executor incarnation.
-func (b *Board) RevokeExecutor(g ident.Generation) []Owner {
-	return b.revoke(func(had Owner) bool { return had.Executor == g })
-}
-
-// RevokeAll takes away every target.
-func (b *Board) RevokeAll() []Owner { return b.revoke(func(Owner) bool { return true }) }
-
 // Check says whether want is the current owner, down to the last field.
 func (b *Board) Check(want Owner) *refusal.Error {
 	if had, ok := b.owners[want.Session]; !ok || had != want {
